@@ -51,14 +51,14 @@ class Connection:
         """Disconnect."""
         self._writer.close()
 
-    def send(self, method: str, path: str, body: bytes = b"") -> None:
-        """Send a call."""
-        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-        self._writer.write(head.encode() + body)
+    def send(self, method: str, path: str, body: bytes = b"", headers: str = "") -> None:
+        """Send a call; further headers are lines that end with a line break."""
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+        self._writer.write(f"{head}{headers}\r\n".encode() + body)
 
-    async def call(self, method: str, path: str, body: bytes = b"") -> bytes:
+    async def call(self, method: str, path: str, body: bytes = b"", headers: str = "") -> bytes:
         """Send a call and read its answer, which must be a success."""
-        self.send(method, path, body)
+        self.send(method, path, body, headers)
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
         answer = await self._reader.readexactly(length)

@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.archive import measure_archive, measure_leases
+from bench.channels import measure_channels
 from bench.components import measure_components
 from bench.conversations import measure_conversations
 from bench.costs import flat_costs
@@ -129,6 +130,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     results["logs"] = await measure_logs()
     print("waiting for signals ...", flush=True)
     results["waiting"] = await measure_waits()
+    print("channels ...", flush=True)
+    results["channels"] = await measure_channels()
     print("conversations ...", flush=True)
     results["conversations"] = await measure_conversations()
     print("graphs of tasks ...", flush=True)

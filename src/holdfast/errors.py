@@ -11,6 +11,7 @@ HoldfastError
 ├─ ExecutionFailed         raised by a wait for a result if the execution did not complete
 ├─ GraphFailed             the same for a graph
 ├─ Refused                 not now; try again later
+├─ NotDeliverable          a webhook is genuine, but nothing takes it now
 ├─ ReadCancelled           a waiting read was cancelled
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ BackendFailed, BackendUnfit, InvalidRecord    errors of object stores
@@ -171,6 +172,12 @@ class QuotaNotFound(NotFound):
     """No quota has this id."""
 
     code = "quota_not_found"
+
+
+class EndpointNotFound(NotFound):
+    """No endpoint of the tenant has this id in this env."""
+
+    code = "endpoint_not_found"
 
 
 class SecretNotFound(NotFound):
@@ -641,6 +648,18 @@ class TooManySecrets(Conflict):
     code = "too_many_secrets"
 
 
+class EndpointConflict(Conflict):
+    """An endpoint of another tenant has this id in this env."""
+
+    code = "endpoint_conflict"
+
+
+class TooManyEndpoints(Conflict):
+    """The env has as many endpoints as it can have."""
+
+    code = "too_many_endpoints"
+
+
 class SecretUnreadable(Conflict):
     """A secret cannot be opened: its key is not here, or it was altered."""
 
@@ -669,6 +688,12 @@ class Forbidden(AccessDenied):
     """The API key is valid, but neither its roles nor its tenant allow this."""
 
     code = "forbidden"
+
+
+class InvalidSignature(Unauthorized):
+    """A webhook is not genuine or too late; an unknown endpoint gives the same error."""
+
+    code = "invalid_signature"
 
 
 class InvalidToken(Unauthorized):
@@ -825,6 +850,12 @@ class RateLimited(Refused):
     """Too many calls in a short time; `context["retry_after_ms"]` says how long to wait."""
 
     code = "rate_limited"
+
+
+class NotDeliverable(HoldfastError):
+    """A webhook is genuine, but what should answer it does not; its provider sends it again."""
+
+    code = "not_deliverable"
 
 
 class StoreUnavailable(HoldfastError):

@@ -29,6 +29,7 @@ NAMES = [
     "queue ticker",
     "drainer",
     "announcer",
+    "channels",
     "reporter",
     "archiver",
 ]

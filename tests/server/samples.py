@@ -19,6 +19,7 @@ from holdfast.fencing import Ask, Leases
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.host import packs
 from holdfast.model.deployments import NewDeployment
+from holdfast.model.endpoints import NewEndpoint
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
@@ -147,6 +148,18 @@ async def _quota(engine: Engine, tenant: str) -> str:
     return quota.id
 
 
+async def endpoint(engine: Engine, tenant: str) -> str:
+    """Make an endpoint of a program in the env `local`."""
+    new = NewEndpoint(
+        id=f"in-{new_id()}",
+        tenant=tenant,
+        provider="http",
+        conversation="talk",
+        secrets={"token": "correct horse"},
+    )
+    return (await engine.endpoints.put(new))[0].id
+
+
 async def _secret(engine: Engine, tenant: str) -> str:
     return (await engine.secrets.set(f"secret-{new_id()}", "value", tenant=tenant)).name
 
@@ -232,6 +245,7 @@ MAKERS: dict[str, Make] = {
     "budgets.id": _budget,
     "quotas.id": _quota,
     "secrets.name": _secret,
+    "endpoint": endpoint,
     "group": _group,
     "archive.id": _archived,
     "conversations.name": conversation,

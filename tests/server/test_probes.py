@@ -53,7 +53,7 @@ async def assert_unready(client: httpx.AsyncClient, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ticker", "courier", "scheduler", "queue ticker", "announcer", "reporter"]
+    "name", ["ticker", "courier", "scheduler", "queue ticker", "announcer", "channels", "reporter"]
 )
 async def test_a_service_that_stopped_is_not_ready_until_it_runs_again(
     own_store: TestServer, name: str, monkeypatch: pytest.MonkeyPatch

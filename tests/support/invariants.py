@@ -52,6 +52,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *SESSION_FAMILIES,
     *REVISION_FAMILIES,
     *("envs", "env", "deployments", "dtenants", "dchanges", "deployment", "dlog", "split"),
+    *("endpoints", "endpoint"),
     *("revisions", "revision", "draining", "packs", "pack", "blob"),
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),

@@ -13,6 +13,7 @@ from holdfast.api.audit import Audit
 from holdfast.api.budgets import Budgets
 from holdfast.api.changes import Changes
 from holdfast.api.deployments import Deployments
+from holdfast.api.endpoints import Endpoints
 from holdfast.api.envs import Envs
 from holdfast.api.executions import Executions
 from holdfast.api.feeds import Feeds
@@ -74,6 +75,7 @@ class Engine(ABC):
     webhooks: Webhooks
     writer_leases: WriterLeases
     archive: Archive
+    endpoints: Endpoints
     envs: Envs
     packs: Packs
     deployments: Deployments

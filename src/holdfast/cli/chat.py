@@ -394,6 +394,7 @@ def as_value(entry: Entry) -> dict[str, object]:
         "execution": entry.execution,
         "author": entry.author,
         "delivery": entry.delivery,
+        "receipt": entry.receipt,
     }
 
 

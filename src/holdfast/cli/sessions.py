@@ -185,7 +185,8 @@ def _print(session: Session, entry: Entry) -> None:
         speaker = one_line(session.key.user)
     else:
         speaker = session.kind if entry.author is None else f"{one_line(entry.author)} (a person)"
-    mark = f" [{entry.delivery}]" if entry.delivery in {"pending", "dead"} else ""
+    state = entry.delivery if entry.delivery in {"pending", "dead"} else entry.receipt
+    mark = f" [{state}]" if state else ""
     first, *rest = lines_of(entry, speaker)
     output.say(f"{entry.number:>5}  {times.stamp(entry.at)}  {first}{mark}")
     for line in rest:

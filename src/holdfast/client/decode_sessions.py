@@ -14,6 +14,7 @@ from holdfast.model.sessions import (
     Delivery,
     Direction,
     Entry,
+    ReceiptState,
     Session,
     StateValue,
     Transcript,
@@ -43,6 +44,8 @@ class _EntryReply(msgspec.Struct):
     author: str | None
     delivery: Delivery | None
     open: bool
+    #: Servers of an earlier version have none.
+    receipt: ReceiptState | None = None
 
     def entry(self) -> Entry:
         return Entry(
@@ -55,6 +58,7 @@ class _EntryReply(msgspec.Struct):
             activity=self.activity,
             author=self.author,
             delivery=self.delivery,
+            receipt=self.receipt,
             open=self.open,
         )
 

@@ -19,14 +19,18 @@ from holdfast.engine.budgets import Budgets
 from holdfast.engine.changes import Changes
 from holdfast.engine.courier import Courier
 from holdfast.engine.drainer import Drainer
+from holdfast.engine.endpoints import Endpoints
 from holdfast.engine.executions import Executions
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import SigningKeys
+from holdfast.engine.opened_endpoints import OpenedEndpoints
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.quotas import Quotas
+from holdfast.engine.replying import Replying
 from holdfast.engine.reporter import Reporter
 from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
+from holdfast.engine.secrets import Secrets
 from holdfast.engine.sessions import Sessions
 from holdfast.engine.streams import Streams
 from holdfast.engine.ticker import Ticker
@@ -72,6 +76,9 @@ class Engine(StoreEngine):
         self.audit: Audit = Audit(store)
         self.router: Router = Router(StorePins(store))
         self.activities: Activities = Activities(store, self.sessions, self.executions, self.router)
+        self.secrets: Secrets = Secrets(store)
+        self.endpoints: Endpoints = Endpoints(store, self.secrets)
+        self.opened_endpoints: OpenedEndpoints = OpenedEndpoints(self.endpoints)
         self.archive: StoreArchive = StoreArchive(store)
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.changes: Changes = Changes(store)
@@ -80,7 +87,7 @@ class Engine(StoreEngine):
         add_nouns(self, "holdfast.engine", store)
 
     def start_services(self) -> None:
-        """Fire timers and schedules, deliver messages between partitions, and call webhooks."""
+        """Fire timers and schedules, deliver between partitions, call webhooks, send replies."""
         for service in (
             Ticker(self.store, self.courier),
             self.courier,
@@ -88,6 +95,7 @@ class Engine(StoreEngine):
             QueueTicker(self.store),
             Drainer(self.store),
             Announcer(self.store, self.executions, self.keyring, self.webhooks),
+            Replying(self.store, self.opened_endpoints),
             Reporter(self.store, self.services),
         ):
             self.services.start(service)

@@ -18,11 +18,14 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from typing_extensions import override
 
+from holdfast.channels import Response
 from holdfast.model.addresses import is_public
 
 #: Hosts that may have addresses that are not public, with `*`, separated by commas.
 HOSTS_VARIABLE = "HOLDFAST_WEBHOOK_HOSTS"
 _TIMEOUT = aiohttp.ClientTimeout(total=20, connect=5)
+#: What is read of an answer.
+_ANSWER_BYTES = 64 << 10
 
 
 class NotDelivered(Exception):
@@ -55,9 +58,14 @@ class _PublicOnly(AbstractResolver):
         await self._resolver.close()
 
 
+def is_allowed(host: str, allowed: Sequence[str]) -> bool:
+    """Whether the environment lists a host."""
+    return any(fnmatch.fnmatchcase(host.lower(), pattern) for pattern in allowed)
+
+
 def check_address(host: str, address: str, allowed: Sequence[str]) -> None:
     """Raise NotDelivered if the address of a host may not be called."""
-    if any(fnmatch.fnmatchcase(host.lower(), pattern) for pattern in allowed):
+    if is_allowed(host, allowed):
         return
     # An IPv6 address may carry its zone.
     if not is_public(ipaddress.ip_address(address.partition("%")[0])):
@@ -68,10 +76,13 @@ def check_address(host: str, address: str, allowed: Sequence[str]) -> None:
 class Poster:
     """Sends messages; opened for as long as it is used."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, most: int = 100) -> None:
+        """`most` calls run at once."""
         listed = os.environ.get(HOSTS_VARIABLE, "").lower()
         self._allowed = [host.strip() for host in listed.split(",") if host.strip()]
-        connector = aiohttp.TCPConnector(resolver=_PublicOnly(self._allowed), use_dns_cache=False)
+        connector = aiohttp.TCPConnector(
+            resolver=_PublicOnly(self._allowed), use_dns_cache=False, limit=most
+        )
         self._session = aiohttp.ClientSession(
             connector=connector, timeout=_TIMEOUT, cookie_jar=aiohttp.DummyCookieJar()
         )
@@ -82,7 +93,29 @@ class Poster:
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> int:
         """Send a message; return the status of its receiver, or raise NotDelivered."""
-        host = urlsplit(url).hostname or ""
+        status = (await self.send(url, headers, body)).status
+        if not 200 <= status < 300:  # noqa: PLR2004 - the statuses of success
+            problem = f"{urlsplit(url).hostname} answered with {status}"
+            raise NotDelivered(problem, again=status != _GONE)
+        return status
+
+    async def send(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        content_type: str = "application/json",
+        has_secrets: bool = False,
+    ) -> Response:
+        """Send a message; return the answer, whatever it is, or raise NotDelivered.
+
+        One with secrets goes over TLS, except to hosts that the environment allows.
+        """
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if has_secrets and parts.scheme != "https" and not is_allowed(host, self._allowed):
+            raise NotDelivered(f"{host} is not called without TLS", again=False)
         try:
             # The resolver is not asked about a host that is an address itself.
             address = str(ipaddress.ip_address(host.partition("%")[0]))
@@ -94,16 +127,15 @@ class Poster:
             async with self._session.post(
                 url,
                 data=body,
-                headers={**headers, "Content-Type": "application/json"},
+                headers={**headers, "Content-Type": content_type},
                 # A redirect would lead to an address that nobody chose.
                 allow_redirects=False,
             ) as response:
-                status = response.status
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                answer = await response.content.read(_ANSWER_BYTES)
+                names = {name.lower(): value for name, value in response.headers.items()}
+                return Response(status=response.status, headers=names, body=answer)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise NotDelivered(f"{host} cannot be reached: {type(error).__name__}") from error
-        if not 200 <= status < 300:  # noqa: PLR2004 - the statuses of success
-            raise NotDelivered(f"{host} answered with {status}", again=status != _GONE)
-        return status
 
 
 _GONE = 410

@@ -44,12 +44,16 @@ class Secrets(contract.Secrets):
     async def set(
         self, name: str, value: str, *, tenant: str = DEFAULT_TENANT, env: str = DEFAULT_ENV
     ) -> Secret:
-        ref = SecretRef(name=name, tenant=tenant, env=env)
+        return await self.keep(SecretRef(name=name, tenant=tenant, env=env), value)
+
+    async def keep(self, ref: SecretRef, value: str) -> Secret:
+        """Seal and store a secret of a tenant or of an endpoint."""
         check_value(value)
         keys = await self._keys()
         sealed = keys.keys[keys.current].seal(ref, value)
         at = await self._secrets.set(ref, keys.current, sealed)
-        return Secret(name=name, tenant=tenant, env=env, kid=keys.current, updated_at=at)
+        kid = keys.current
+        return Secret(name=ref.name, tenant=ref.tenant, env=ref.env, kid=kid, updated_at=at)
 
     @override
     async def list(self, *, tenant: str = DEFAULT_TENANT, env: str = DEFAULT_ENV) -> list[Secret]:
@@ -68,7 +72,10 @@ class Secrets(contract.Secrets):
     async def reveal(
         self, name: str, *, tenant: str = DEFAULT_TENANT, env: str = DEFAULT_ENV
     ) -> str:
-        ref = SecretRef(name=name, tenant=tenant, env=env)
+        return await self.open(SecretRef(name=name, tenant=tenant, env=env))
+
+    async def open(self, ref: SecretRef) -> str:
+        """Return the value of a secret of a tenant or of an endpoint, as `reveal` does."""
         kid, sealed = await self._secrets.get(ref)
         keys = await self._keys()
         if kid not in keys.keys:

@@ -52,6 +52,13 @@ SECRET_BYTES = 1_024
 SECRET_VALUE_BYTES = 16 << 10
 #: Secrets of a tenant in an env.
 SECRETS = 1_000
+#: Endpoints of an env, and the parts of one.
+ENDPOINTS = 10_000
+ENDPOINT_CHARS = 64
+ENDPOINT_SETTINGS_BYTES = 16 << 10
+ENDPOINT_RATE = 100_000
+#: The body of a webhook.
+WEBHOOK_BYTES = 1 << 20
 #: A value of the state of a pack, and its name.
 STATE_BYTES = 64 << 10
 STATE_NAME_CHARS = 200

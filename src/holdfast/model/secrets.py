@@ -44,21 +44,25 @@ class SecretRef:
     name: str
     tenant: str = DEFAULT_TENANT
     env: str = DEFAULT_ENV
+    #: The endpoint that it belongs to, which packs cannot read; None: the tenant itself.
+    endpoint: str | None = None
 
     def __post_init__(self) -> None:
         checks.name("name", self.name)
         checks.name("tenant", self.tenant)
         checks.name("env", self.env)
+        if self.endpoint is not None:
+            checks.name("endpoint", self.endpoint)
 
     @property
     def scope(self) -> str:
-        """The env and the tenant; names contain no `|`."""
-        return scope_of(self.env, self.tenant)
+        """The env and the tenant, and perhaps the endpoint; names contain no `|`."""
+        return scope_of(self.env, self.tenant, self.endpoint)
 
 
-def scope_of(env: str, tenant: str) -> str:
-    """Return the name under which the secrets of a tenant in an env are kept."""
-    return f"{env}|{tenant}"
+def scope_of(env: str, tenant: str, endpoint: str | None = None) -> str:
+    """Return the name under which the secrets of a tenant, or of an endpoint, are kept."""
+    return f"{env}|{tenant}" if endpoint is None else f"{env}|{tenant}|{endpoint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +124,5 @@ def check_value(value: object) -> str:
 
 
 def _about(ref: SecretRef) -> bytes:
-    return msgspec.json.encode([ref.env, ref.tenant, ref.name])
+    owner = [ref.env, ref.tenant] if ref.endpoint is None else [ref.env, ref.tenant, ref.endpoint]
+    return msgspec.json.encode([*owner, ref.name])

@@ -47,6 +47,8 @@ class SessionState(StrEnum):
 
 Direction = Literal["in", "out", "note"]
 Delivery = Literal["pending", "sent", "dead"]
+#: What a provider reported about a reply that it took.
+ReceiptState = Literal["delivered", "read", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,8 @@ class Entry:
     author: str | None = None
     #: Of a reply that a sender delivers.
     delivery: Delivery | None = None
+    #: What the receiver's side reported of it since: `delivered`, `read` or `failed`.
+    receipt: ReceiptState | None = None
     #: A reply that is being streamed: its text is not complete.
     open: bool = False
 
@@ -332,6 +336,8 @@ class OutgoingReply:
     at: datetime
     #: How often it was tried before.
     tries: int = 0
+    #: How many of the messages that it consists of were sent before.
+    parts: int = 0
 
     @property
     def idempotency_key(self) -> str:

@@ -63,7 +63,11 @@ class TimerLoop(ABC):
         return min(self._look_at.values(), default=math.inf)
 
     def _on_wake(self, channel: str, _message: str) -> None:
-        self._look_at[self._channels[channel]] = 0.0
+        self.wake(self._channels[channel])
+
+    def wake(self, place: str) -> None:
+        """Look at a place as soon as possible."""
+        self._look_at[place] = 0.0
         self._woken.set()
 
     async def _look(self, place: str) -> None:

@@ -30,9 +30,9 @@ class Secrets(Domain):
         tag = self._store.tag_of(ref.scope)
         await self._call.write("hf_secret_reseal", tag, ref.scope, ref.name, before, kid, sealed)
 
-    async def list(self, tenant: str, env: str) -> list[Secret]:
-        """Return the secrets of a tenant in an env, by name."""
-        scope = scope_of(env, tenant)
+    async def list(self, tenant: str, env: str, endpoint: str | None = None) -> list[Secret]:
+        """Return the secrets of a tenant in an env, or of an endpoint, by name."""
+        scope = scope_of(env, tenant, endpoint)
         (rows,) = await self._call.read("hf_secret_list", self._store.tag_of(scope), scope)
         return [
             Secret(

@@ -324,7 +324,7 @@ class Sessions(Domain):
         delay_ms: int | None = None,
         error: str = "",
     ) -> None:
-        """Record what became of the next reply: sent, retry or dead."""
+        """Record what became of the next reply: sent, retry, later, part or dead."""
         await self._call.write(
             "hf_session_settle",
             self._store.tag_of(session_id),
@@ -336,6 +336,21 @@ class Sessions(Domain):
             error,
             str(lease_ms),
         )
+
+    async def receipt(
+        self, session_id: str, number: int, state: str, problem: str, reporter: tuple[str, str, str]
+    ) -> bool:
+        """Note what env, tenant and endpoint report of a reply; returns whether that was new."""
+        (word,) = await self._call.write(
+            "hf_session_receipt",
+            self._store.tag_of(session_id),
+            session_id,
+            str(number),
+            state,
+            problem,
+            *reporter,
+        )
+        return bool(word == b"noted")
 
     def _entry(
         self,
@@ -364,6 +379,7 @@ class Sessions(Domain):
             activity=get("a") if direction == "in" else None,
             author=get("w"),
             delivery=delivery,  # type: ignore[arg-type]
+            receipt=get("rc"),
             open=bool(get("open")),
         )
 
@@ -383,6 +399,7 @@ class Sessions(Domain):
             payload=self._said(session_id, values),
             at=from_ms(int(values["at"])),
             tries=tries,
+            parts=_parts(record, number),
         )
 
     def _said(self, session_id: str, values: Mapping[str, Any]) -> bytes:
@@ -444,3 +461,9 @@ def _state_of(person: bytes | None, state: str, hold: str) -> SessionState:
     if state != State.SUSPENDED:
         return SessionState.RUNNING
     return SessionState.WAITING if hold == Hold.MESSAGE else SessionState.SUSPENDED
+
+
+def _parts(record: Mapping[bytes, bytes], number: int) -> int:
+    """Return how many messages of a reply are sent."""
+    of, _, count = record.get(b"parts", b"").partition(b" ")
+    return int(count) if of == b"%d" % number else 0

@@ -22,6 +22,7 @@ from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
 from holdfast.store.declarations import Declarations
 from holdfast.store.deployments import Deployments
+from holdfast.store.endpoints import Endpoints
 from holdfast.store.envs import Envs
 from holdfast.store.executions import Executions
 from holdfast.store.feeds import Feeds
@@ -125,6 +126,7 @@ class Store:
         self.audit: Audit = Audit(self)
         self.feeds: Feeds = Feeds(self)
         self.envs: Envs = Envs(self)
+        self.endpoints: Endpoints = Endpoints(self)
         self.packs: Packs = Packs(self)
         self.deployments: Deployments = Deployments(self)
         self.needs: RevisionNeeds = RevisionNeeds(self)

@@ -182,3 +182,48 @@ async def test_an_open_reply_that_is_dropped_no_longer_holds_up_the_others(
         await deliver(store, f"message {number}", sender="web")
     assert await take(store, session_id, "f2") == [(4, 0)]
     assert violations(dump(), clock.now_ms) == []
+
+
+async def test_a_reply_that_must_wait_loses_no_try(store: Store, clock: Clock, dump: Dump) -> None:
+    """For a day; then it is dead, as nobody waits for it any more."""
+    claim = await begin(store, sender="web")
+    session_id = session_of(claim)
+    await turn(store, claim, "one", "two")
+    for fence in ("f1", "f2"):
+        assert await take(store, session_id, fence) == [(2, 0), (3, 0)]
+        await settle(store, session_id, fence, 2, "later", delay_ms=5_000)
+        await settle(store, session_id, fence, 2, "later", delay_ms=5_000)
+        assert await take(store, session_id, "none") == []
+        await clock.advance(5_000)
+    await clock.advance(86_400_000)
+    assert await take(store, session_id, "f3") == [(2, 0), (3, 0)]
+    await settle(store, session_id, "f3", 2, "later", delay_ms=5_000, lease_ms=0)
+    assert await deliveries(store, session_id) == ["dead", "pending"]
+    assert await take(store, session_id, "f4") == [(3, 0)]
+    assert violations(dump(), clock.now_ms) == []
+
+
+async def test_parts_that_were_sent_are_remembered(store: Store, clock: Clock, dump: Dump) -> None:
+    """Of the one reply that they belong to, until it is settled; the hand-out holds longer."""
+
+    async def parts(fence: str) -> list[tuple[int, int]]:
+        handed, _ = await store.sessions.outgoing(
+            store.tag_of(session_id), fence, ["web"], **TAKING
+        )
+        return [(one.number, one.parts) for outgoing in handed for one in outgoing.replies]
+
+    claim = await begin(store, sender="web")
+    session_id = session_of(claim)
+    await turn(store, claim, "one", "two")
+    assert await parts("f1") == [(2, 0), (3, 0)]
+    await clock.advance(50_000)
+    await settle(store, session_id, "f1", 2, "part", delay_ms=3)
+    await clock.advance(50_000)
+    assert await parts("f2") == []
+    await settle(store, session_id, "f1", 2, "retry", delay_ms=1)
+    await clock.advance(1)
+    assert await parts("f3") == [(2, 3), (3, 0)]
+    call = settle(store, session_id, "f1", 2, "part", delay_ms=4)
+    await refused(call, StaleLease, dump, id=session_id, state="sent by another")
+    await settle(store, session_id, "f3", 2, "sent", lease_ms=0)
+    assert await parts("f4") == [(3, 0)]

@@ -20,25 +20,27 @@ class Rate:
         self._per_second = per_second
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, caller: str, count: int = 1) -> None:
+    def take(self, caller: str, count: int = 1, *, per_second: int | None = None) -> None:
         """Count a call, or a call that does the work of several; raise RateLimited.
 
-        An allowed call may take more tokens than the bucket has; later calls then wait longer.
+        An allowed call may take more tokens than the bucket has; later calls then wait longer. A
+        caller may have a rate of its own.
         """
-        if not self._per_second:
+        rate = self._per_second if per_second is None else per_second
+        if not rate:
             return
         now = asyncio.get_running_loop().time()
-        burst = 2.0 * self._per_second
+        burst = 2.0 * rate
         left, at = self._buckets.pop(caller, (burst, now))
-        left = min(burst, left + (now - at) * self._per_second)
+        left = min(burst, left + (now - at) * rate)
         allowed = left >= 1
         self._buckets[caller] = (left - count if allowed else left, now)
         while len(self._buckets) > _MOST_CALLERS:
             self._buckets.popitem(last=False)
         if not allowed:
-            wait_ms = int((1 - left) / self._per_second * 1000) + 1
-            message = f"more than {self._per_second} calls a second"
-            raise RateLimited(message, retry_after_ms=wait_ms, limit=self._per_second)
+            wait_ms = int((1 - left) / rate * 1000) + 1
+            message = f"more than {rate} calls a second"
+            raise RateLimited(message, retry_after_ms=wait_ms, limit=rate)
 
 
 class Open:

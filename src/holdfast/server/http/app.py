@@ -8,7 +8,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.engine import Engine
+from holdfast.engine.ingress import Ingress
 from holdfast.errors import HoldfastError
+from holdfast.model.endpoints import Endpoint
 from holdfast.model.ids import new_id
 from holdfast.server.auth.identity import Identities
 from holdfast.server.auth.throttle import Open, Rate
@@ -36,6 +38,12 @@ _HEADERS = (
 
 def make_services(engine: Engine, settings: ServerSettings) -> Services:
     """Return the services that all calls of a server share."""
+    rate = Rate(settings.rate)
+
+    def admit(endpoint: Endpoint, messages: int) -> None:
+        name = f"endpoint {endpoint.env}|{endpoint.id}"
+        rate.take(name, messages, per_second=endpoint.rate)
+
     return Services(
         engine=engine,
         settings=settings,
@@ -43,7 +51,8 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         claimers=Claimers(engine),
         draining=Draining(engine),
         metrics=Metrics(),
-        rate=Rate(settings.rate),
+        rate=rate,
+        ingress=Ingress(engine, admit),
         waits=Open("waiting calls", settings.most_waits),
         tails=Open("live streams", settings.most_tails),
         doors=Doors(settings.web_chats),

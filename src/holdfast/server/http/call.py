@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from holdfast.concurrency import first_of, stop
 from holdfast.engine import Engine
+from holdfast.engine.ingress import Ingress
 from holdfast.errors import Forbidden
 from holdfast.model import checks, names
 from holdfast.model.names import DEFAULT_TENANT
@@ -42,6 +43,7 @@ class Services:
     draining: Draining
     metrics: Metrics
     rate: Rate
+    ingress: Ingress
     waits: Open
     tails: Open
     doors: Doors
@@ -52,6 +54,7 @@ class Services:
 
     async def close(self) -> None:
         """Finish pending work."""
+        await self.ingress.close()
         await self.claimers.close()
         await self.identities.close()
 

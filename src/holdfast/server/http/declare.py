@@ -29,6 +29,9 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 CHANGING = (OutcomeUnknown, StoreReadOnly)
 JSON = "application/json"
 ARCHIVE = "application/zip"
+ANYTHING = "*/*"
+#: The query of a route that takes any.
+AnyQuery = dict[str, str]
 #: Room for a payload of 1 MiB in base64, with its envelope.
 BODY_BYTES = 2 << 20
 
@@ -128,8 +131,15 @@ class Route:
         return "query" in self.handler.__annotations__
 
     @property
+    def raw(self) -> bool:
+        """Whether it takes any query, and any body as it is: its caller has defined them."""
+        return bool(self.query == AnyQuery)
+
+    @property
     def accepts(self) -> str:
         """The content of its body: JSON, or an archive if the handler takes bytes."""
+        if self.raw:
+            return ANYTHING
         return ARCHIVE if self.body is bytes else JSON
 
     @property

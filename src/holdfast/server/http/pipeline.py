@@ -229,6 +229,8 @@ def _query(request: Request, route: Route) -> Any:
     values = dict(given)
     if len(values) != len(given):
         raise InvalidInput("query: a parameter is given twice", field="query")
+    if route.raw:
+        return values
     try:
         query = msgspec.convert(values, route.query, strict=False)
     except msgspec.ValidationError as error:

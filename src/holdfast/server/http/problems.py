@@ -32,6 +32,7 @@ _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.ExecutionFailed, 409),
     (errors.StoreFull, 503),
     (errors.Refused, 429),
+    (errors.NotDeliverable, 503),
     (errors.StoreUnavailable, 503),
     (errors.OutcomeUnknown, 503),
     (errors.StoreIncompatible, 503),
@@ -42,6 +43,7 @@ _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
 )
 _RETRYABLE = (
     errors.Refused,
+    errors.NotDeliverable,
     errors.StoreUnavailable,
     errors.OutcomeUnknown,
     errors.BackendFailed,

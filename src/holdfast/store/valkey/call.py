@@ -145,6 +145,11 @@ _SENTENCES: dict[type[HoldfastError], str] = {
     errors.UnknownDelivery: "queue {queue} never issued this handle",
     errors.KeyNotFound: "no API key has the id {id}",
     errors.TooManyKeys: "the store already has {limit} API keys",
+    errors.EndpointNotFound: "no endpoint is called {id} in the env {env}",
+    errors.EndpointConflict: (
+        "the endpoint {id} of the env {env} belongs to another tenant: choose another id"
+    ),
+    errors.TooManyEndpoints: "the env {env} already has {limit} endpoints",
     errors.SecretNotFound: "no secret is called {name}",
     errors.TooManySecrets: "the tenant already has {limit} secrets in this env",
     errors.StateFull: "the state of {scope} already has {names} names or {bytes} bytes",

@@ -173,6 +173,8 @@ function keys.packs(tag) return tag .. ':packs' end
 function keys.pack(tag, digest) return tag .. ':pack:' .. digest end
 function keys.archive_uses(tag, archive) return tag .. ':archive_uses:' .. archive end
 function keys.unused_archives(tag) return tag .. ':unused_archives' end
+function keys.endpoints(tag, env) return tag .. ':endpoints:' .. env end
+function keys.endpoint(tag, env, id) return tag .. ':endpoint:' .. env .. '|' .. id end
 -- Under the tag of the archive of a pack.
 function keys.blob(tag) return tag .. ':blob' end
 

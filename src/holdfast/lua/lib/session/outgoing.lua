@@ -2,6 +2,7 @@
 --- a sender may take it; taking it moves that time behind a lease, so one process at a time sends.
 ---   sent = the last reply that was settled   fence = of the process that sends   tries = of the next one
 ---   again = dead replies that are sent before the others
+---   parts = NUMBER COUNT: how many messages of a reply are sent
 --- @requires lib/core/keys lib/core/wake lib/session/transcript
 local outgoing = {}
 

@@ -1,0 +1,34 @@
+"""Channels: how messages of providers become activities, and how replies become their messages.
+
+Nothing here reads or writes anything but values. The engine receives webhooks (`engine/ingress.py`)
+and sends replies (`engine/replying.py`) with what a provider makes of them.
+"""
+
+from holdfast.channels.catalog import NAMES, provider
+from holdfast.channels.provider import (
+    Answer,
+    Call,
+    Channel,
+    Incoming,
+    Provider,
+    Receipt,
+    Received,
+    Rejected,
+    Request,
+    Response,
+)
+
+__all__ = [
+    "NAMES",
+    "Answer",
+    "Call",
+    "Channel",
+    "Incoming",
+    "Provider",
+    "Receipt",
+    "Received",
+    "Rejected",
+    "Request",
+    "Response",
+    "provider",
+]

@@ -1,0 +1,207 @@
+"""What a provider is: functions between the formats of a service and ours, without input or output.
+
+a webhook   -> verify -> parse  -> messages, receipts, and the answer to the webhook
+a reply     -> render -> calls  -> judge what the service answers to each
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from holdfast.errors import InvalidInput, InvalidSignature
+from holdfast.model import checks
+from holdfast.model.sessions import OutgoingReply, ReceiptState
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+#: Statuses after which the same call may succeed later.
+_AGAIN = frozenset({408, 425, 429})
+_SUCCESS = range(200, 300)
+_FAULTS = range(500, 600)
+_SECOND_MS = 1_000
+#: No service is obeyed for longer than this.
+_LONGEST_PAUSE_MS = 3_600_000
+
+
+class Settings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The settings of an endpoint that are not secret; each provider has its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A call that claims to come from a provider."""
+
+    method: str = "POST"
+    #: As the caller knows it.
+    url: str = ""
+    #: Names in lower case.
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = field(default=b"", repr=False)
+    #: When it arrived, in seconds.
+    at_s: float = 0.0
+
+    def header(self, name: str) -> str:
+        """Return a header, empty if it is absent."""
+        return self.headers.get(name, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """An endpoint as its provider sees it."""
+
+    env: str
+    id: str
+    settings: Any
+    secrets: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A message or an event from a user."""
+
+    #: The provider's id for it: repeated, it is delivered once.
+    id: str
+    conversation: str
+    user: str
+    payload: Mapping[str, Any]
+    kind: Literal["message", "event"] = "message"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What became of a reply at its receiver."""
+
+    session: str
+    number: int
+    state: ReceiptState
+    problem: str = ""
+
+    @classmethod
+    def about(cls, reference: object, state: ReceiptState, problem: str = "") -> Receipt | None:
+        """Return a receipt for the reply of an idempotency key; None if it is not one."""
+        session, _, number = reference.rpartition(":") if isinstance(reference, str) else ("",) * 3
+        if not session or not number.isascii() or not number.isdecimal() or len(number) > _DIGITS:
+            return None
+        return cls(session=session, number=int(number), state=state, problem=problem)
+
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to a webhook."""
+
+    body: bytes = b""
+    content_type: str = JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A POST to a provider."""
+
+    url: str = field(repr=False)
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    content_type: str = JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """What a provider answered; names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def decoded(self) -> dict[str, Any]:
+        """Return the body if it is a JSON object, else an empty one."""
+        try:
+            value = msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """What a webhook contains."""
+
+    messages: Sequence[Incoming] = ()
+    receipts: Sequence[Receipt] = ()
+    answer: Answer = Answer()
+    #: What to send once the messages are accepted, if it succeeds: that somebody types, for one.
+    courtesies: Sequence[Call] = ()
+
+
+class Rejected(Exception):
+    """A provider did not take a message."""
+
+    def __init__(self, problem: str, *, again: bool, retry_after_ms: int | None = None) -> None:
+        super().__init__(problem)
+        #: Whether another try makes sense.
+        self.again: bool = again
+        #: How long the provider asks to wait.
+        self.retry_after_ms: int | None = retry_after_ms
+
+
+class Provider(ABC):
+    """A service that carries messages. One instance serves all endpoints."""
+
+    name: ClassVar[str]
+    #: What it is, in a few words.
+    about: ClassVar[str]
+    settings: ClassVar[type[Settings]]
+    #: Secrets that an endpoint must have, and those that it may have.
+    required: ClassVar[frozenset[str]]
+    optional: ClassVar[frozenset[str]] = frozenset()
+
+    def challenge(self, channel: Channel, request: Request) -> Answer:  # noqa: ARG002
+        """Answer a GET by which the provider checks the address; raises InvalidSignature."""
+        raise InvalidSignature("this endpoint has no such address, or the call is not genuine")
+
+    @abstractmethod
+    def verify(self, channel: Channel, request: Request) -> None:
+        """Check that a call comes from the provider and is recent; raises InvalidSignature."""
+
+    @abstractmethod
+    def parse(self, channel: Channel, request: Request) -> Received:
+        """Return what a verified call contains; raises InvalidInput."""
+
+    @abstractmethod
+    def render(self, channel: Channel, reply: OutgoingReply) -> Sequence[Call]:
+        """Return the calls that send a reply, in order; none if it has nothing to show."""
+
+    def judge(self, response: Response) -> None:
+        """Check the answer to a call; raises Rejected."""
+        if response.status in _SUCCESS:
+            return
+        raise Rejected(
+            f"the provider answered with {response.status}",
+            again=response.status in _AGAIN or response.status in _FAULTS,
+            retry_after_ms=retry_after_ms(response.headers.get("retry-after")),
+        )
+
+    def checked(self, settings: Mapping[str, Any]) -> Settings:
+        """Return the settings of an endpoint; raises InvalidInput."""
+        try:
+            return msgspec.convert(checks.mapping("settings", settings), self.settings)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise InvalidInput(f"settings: {error}", field="settings") from None
+
+
+def retry_after_ms(value: object) -> int | None:
+    """Return how long to wait, from a number of seconds; None if it is not one."""
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        return None
+    if not 0 <= seconds < float("inf"):
+        return None
+    return min(int(seconds * _SECOND_MS), _LONGEST_PAUSE_MS)
