@@ -16,6 +16,7 @@ from holdfast.model.deployments import (
     Split,
     SplitEntry,
 )
+from holdfast.model.figures import WINDOW_MS, Figures
 from holdfast.model.revisions import Gate, Revision
 
 
@@ -125,6 +126,15 @@ class Deployments(ABC):
         Raises:
             RevisionRoutable: the split routes to it.
             IllegalTransition: it is not ready.
+        """
+
+    @abstractmethod
+    async def figures(
+        self, ref: DeploymentRef, revision_id: str, *, window_ms: int = WINDOW_MS
+    ) -> Figures:
+        """Return how the turns of a revision ended lately, in at most the last hour.
+
+        Turns are counted in intervals of 10 s; the one in which the window begins counts.
         """
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, final
 
 import msgspec
@@ -25,6 +26,7 @@ from holdfast.model.deployments import (
     SplitEntry,
     check_entries,
 )
+from holdfast.model.figures import WINDOW_MS, Figures
 from holdfast.model.ids import new_id
 from holdfast.model.packs import digest as check_digest
 from holdfast.model.revisions import Gate, Lifecycle, Revision
@@ -226,6 +228,17 @@ class Deployments(deployments.Deployments):
         return await self._deployments.move(
             ref, revision_id, Lifecycle.INACTIVE, seen=revision.version
         )
+
+    @override
+    async def figures(
+        self, ref: DeploymentRef, revision_id: str, *, window_ms: int = WINDOW_MS
+    ) -> Figures:
+        checks.integer("window_ms", window_ms, 1, WINDOW_MS)
+        revision_in(await self._deployments.get(ref), _check_revision(revision_id))
+        now, _ = await self._store.rollouts.page(ref, 1)
+        since = now - timedelta(milliseconds=window_ms)
+        (turns,) = await self._deployments.turns([revision_id], since)
+        return turns.summary(since)
 
     @override
     async def archive(self, ref: DeploymentRef, revision_id: str) -> Revision:

@@ -25,6 +25,7 @@ from holdfast.engine.keyring import SigningKeys
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.quotas import Quotas
 from holdfast.engine.reporter import Reporter
+from holdfast.engine.rolling import Roller
 from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
 from holdfast.engine.sessions import Sessions
@@ -87,6 +88,7 @@ class Engine(StoreEngine):
             Scheduler(self.store),
             QueueTicker(self.store),
             Drainer(self.store),
+            Roller(self.store, self.executions),
             Announcer(self.store, self.executions, self.keyring, self.webhooks),
             Reporter(self.store, self.services),
         ):

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import reduce
 from operator import add
 from typing import Any
@@ -22,7 +23,8 @@ from holdfast.model.deployments import (
     Split,
     SplitEntry,
 )
-from holdfast.model.moments import from_ms
+from holdfast.model.figures import Histogram
+from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.packs import PackEntries
 from holdfast.model.revisions import Gate, Lifecycle, Needs, Revision, deadline, sources
 from holdfast.store import actors
@@ -204,6 +206,21 @@ class Deployments(Domain):
             for index, revision_id in enumerate(revision_ids)
         }
 
+    async def turns(self, revision_ids: Sequence[str], since: datetime) -> list[Histogram]:
+        """Return the turns that ended on each of these revisions since a time."""
+        if not revision_ids:
+            return []
+        answers = await asyncio.gather(
+            *(
+                self._call.read("hf_revision_figures", tag, str(to_ms(since)), *revision_ids)
+                for tag in self._store.tags()
+            )
+        )
+        return [
+            reduce(add, (_histogram(rows[index]) for rows in answers), Histogram())
+            for index in range(len(revision_ids))
+        ]
+
 
 def with_needs(deployment: Deployment, needs: Mapping[str, Needs]) -> Deployment:
     """Return a deployment whose revisions have their counts."""
@@ -242,6 +259,10 @@ def _needs(row: Sequence[Any]) -> Needs:
         waiting=int(waiting),
         oldest_wait=from_ms(int(float(oldest))) if oldest else None,
     )
+
+
+def _histogram(row: Sequence[Any]) -> Histogram:
+    return Histogram({name.decode(): int(row[2 * i + 1]) for i, name in enumerate(row[::2])})
 
 
 def _deployment(row: Sequence[Any]) -> Deployment:

@@ -71,6 +71,8 @@ function keys.pin_ends(tag, scope) return tag .. ':pin_ends:' .. scope end
 function keys.revision_waits(tag, id) return tag .. ':revwaits:' .. id end
 function keys.revision_runs(tag, id) return tag .. ':revruns:' .. id end
 function keys.revision_closed(tag, id) return tag .. ':revclosed:' .. id end
+-- The turns that ended on a revision in an interval.
+function keys.revision_figures(tag, id, interval) return tag .. ':revfigures:' .. id .. '|' .. interval end
 
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end
@@ -164,6 +166,9 @@ function keys.split(tag, name) return tag .. ':split:' .. name end
 function keys.revisions(tag, name) return tag .. ':revisions:' .. name end
 function keys.revision(tag, id) return tag .. ':revision:' .. id end
 function keys.draining_revisions(tag) return tag .. ':draining' end
+function keys.rollout(tag, id) return tag .. ':rollout:' .. id end
+function keys.rollouts(tag, name) return tag .. ':rollouts:' .. name end
+function keys.active_rollouts(tag) return tag .. ':rolling' end
 function keys.packs(tag) return tag .. ':packs' end
 function keys.pack(tag, digest) return tag .. ':pack:' .. digest end
 -- Under the tag of the archive of a pack.
