@@ -76,34 +76,48 @@ def deploy(
     upload = _built(Path(pack), key)
     ref = DeploymentRef(env=env, id=deployment or upload.id, tenant=tenant)
     wait_s = inputs.duration_ms("wait", wait) / 1000
-    plan = None if steps is None else rollout_steps(steps)
-    if plan is not None and no_shift:
-        raise InvalidInput("steps: and --no-shift exclude each other", field="steps")
-
-    async def work(engine: Engine) -> tuple[Revision, int | None, Rollout | None]:
-        revision = await _loaded(engine, upload, ref, wait_s=wait_s)
-        if revision.lifecycle != "ready" or no_shift:
-            return revision, None, None
-        return revision, *await _routed(engine, ref, revision.id, plan)
-
-    revision, generation, rollout = opening.ask(store, work, create=True)
-    output.answer(
-        Deployed(
-            deployment=ref.id,
-            env=env,
-            tenant=tenant,
-            pack=upload.id,
-            digest=upload.digest,
-            revision=revision.id,
-            lifecycle=revision.lifecycle.value,
-            generation=generation,
-            rollout=None if rollout is None else rollout.id,
-        ),
-        _said(ref, upload, revision, generation, rollout),
-        as_json=as_json,
+    route = _Route(shifts=not no_shift, steps=rollout_steps(steps) if steps else None)
+    deployed, said = opening.ask(
+        store, lambda engine: _deployed(engine, upload, ref, wait_s, route), create=True
     )
-    if not no_shift and generation is None:
+    output.answer(deployed, said, as_json=as_json)
+    if route.shifts and deployed.generation is None:
         raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """How new sessions get to the revision."""
+
+    shifts: bool
+    steps: tuple[Step, ...] | None
+
+    def __post_init__(self) -> None:
+        if self.steps and not self.shifts:
+            raise InvalidInput("steps: exclude --no-shift", field="steps")
+
+
+async def _deployed(
+    engine: Engine, upload: PackUpload, ref: DeploymentRef, wait_s: float, route: _Route
+) -> tuple[Deployed, str]:
+    """Return what was done, for programs and for people."""
+    revision = await _loaded(engine, upload, ref, wait_s=wait_s)
+    generation: int | None = None
+    rollout: Rollout | None = None
+    if revision.lifecycle == "ready" and route.shifts:
+        generation, rollout = await _routed(engine, ref, revision.id, route.steps)
+    deployed = Deployed(
+        deployment=ref.id,
+        env=ref.env,
+        tenant=ref.tenant or "default",
+        pack=upload.id,
+        digest=upload.digest,
+        revision=revision.id,
+        lifecycle=revision.lifecycle.value,
+        generation=generation,
+        rollout=None if rollout is None else rollout.id,
+    )
+    return deployed, _said(ref, upload, revision, generation, rollout)
 
 
 async def _loaded(

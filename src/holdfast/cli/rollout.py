@@ -1,4 +1,4 @@
-"""`holdfast rollout`: move a split step by step: start, show, ls, pause, continue, promote, abort."""
+"""`holdfast rollout`: splits moved by steps: start, show, ls, pause, continue, promote, abort."""
 
 from __future__ import annotations
 

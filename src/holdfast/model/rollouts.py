@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import pairwise
 
 import msgspec
 
@@ -56,7 +57,7 @@ def check_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
     for step in steps:
         checks.instance("steps", step, Step)
     weights = [step.weight_bps for step in steps]
-    if any(later <= earlier for earlier, later in zip(weights, weights[1:], strict=False)):
+    if any(later <= earlier for earlier, later in pairwise(weights)):
         checks.refuse("steps", "must have weights that increase", weights)
     if weights[-1] != WHOLE_BPS:
         checks.refuse("steps", f"must end with the weight {WHOLE_BPS}", weights)

@@ -26,7 +26,8 @@ local function run(tag, args)
   if refusal then return refusal end
 
   local change = {
-    state = 'running', version = 1, call = id, data = data, event = 'rollout_started', by = by, revision = revision,
+    state = 'running', version = 1, call = id, data = data,
+    event = 'rollout_started', by = by, revision = revision,
   }
   rollouts.write(tag, name, id, change, now)
   rollouts.enlist(tag, name, id)

@@ -6,7 +6,7 @@
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/stamps lib/core/settings
 --- @requires lib/execution/birth lib/execution/ready lib/execution/requeue lib/execution/finish
 --- @requires lib/execution/steps lib/limit/limits lib/session/sessions lib/session/transcript
---- @requires lib/session/outgoing lib/deploy/needs
+--- @requires lib/session/outgoing
 local conversations = {}
 
 conversations.MOST_BUFFERED = 100
@@ -133,7 +133,6 @@ function conversations.find(tag, id, session, execution, rec, step, now)
   if not numbers then return nil end
   local result = receive(tag, id, session, numbers)
   record_step(tag, execution, rec, step, result, now)
-  if rec.rev then needs.turn(tag, execution, rec, now) end
   return result
 end
 
