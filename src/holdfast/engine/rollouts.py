@@ -19,6 +19,7 @@ from holdfast.errors import (
     NoSplit,
     RevisionNotFound,
     RevisionNotReady,
+    RolloutActive,
     RolloutOver,
     StaleGeneration,
     StaleRollout,
@@ -86,6 +87,9 @@ class Rollouts(rollouts.Rollouts):
         for one in known:
             if one.id == chosen and one.revision == revision_id:
                 return one
+            if not one.is_over:
+                message = f"deployment {ref.id} is in the rollout {one.id}: wait until it is over, or abort it"
+                raise RolloutActive(message, id=ref.id, rollout=one.id)
         deployment = await self._store.deployments.get(ref)
         expected = deployment.split.generation
         expected = expected if expected_generation is None else expected_generation

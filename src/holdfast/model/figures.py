@@ -42,12 +42,12 @@ class Histogram:
         """How many of them failed."""
         return sum(count for name, count in self.counts.items() if name[0] == _FAILED)
 
-    def percentile_ms(self, share: float) -> int | None:
-        """Return a latency that this share of the turns did not exceed; None without turns."""
+    def percentile_ms(self, percent: int) -> int | None:
+        """Return a latency that this part of the turns did not exceed; None without turns."""
         classes: Counter[int] = Counter()
         for name, count in self.counts.items():
             classes[int(name[1:])] += count
-        rank = math.ceil(share * classes.total())
+        rank = -(-percent * classes.total() // 100)
         for number in sorted(classes):
             rank -= classes[number]
             if rank <= 0:
@@ -62,8 +62,8 @@ class Histogram:
             turns=turns,
             failed=failed,
             error_rate_bps=None if turns == 0 else failed * _WHOLE_BPS // turns,
-            p50_ms=self.percentile_ms(0.5),
-            p95_ms=self.percentile_ms(0.95),
+            p50_ms=self.percentile_ms(50),
+            p95_ms=self.percentile_ms(95),
         )
 
 

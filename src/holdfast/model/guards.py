@@ -8,7 +8,7 @@ from enum import StrEnum
 from holdfast.model import bounds, checks
 from holdfast.model.figures import Histogram
 
-_P95 = 0.95
+_P95 = 95
 _WHOLE_BPS = 10_000
 _PERCENT = 100
 #: Differences of the latency below this are noise, whatever their ratio.

@@ -119,7 +119,7 @@ _SENTENCES: dict[type[HoldfastError], str] = {
     ),
     errors.RolloutNotFound: "the deployment has no rollout {id}",
     errors.RolloutActive: (
-        "deployment {id} is in the rollout {rollout}: abort it, or wait until it is over"
+        "deployment {id} is in the rollout {rollout}: wait until it is over, or abort it"
     ),
     errors.RolloutConflict: (
         "another rollout has the id {id}: choose another, or let one be generated"

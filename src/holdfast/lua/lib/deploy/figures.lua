@@ -10,7 +10,8 @@ local READABLE = 361
 local KEPT_MS = (READABLE + 1) * INTERVAL_MS
 -- A turn of an hour and more.
 local LAST_CLASS = 87
-local CLASSES_PER_NEPER = 4 / math.log(2)
+-- 4 / ln 2; `math` is not there yet when the library is loaded.
+local CLASSES_PER_NEPER = 5.7707801635558535
 
 local function interval_of(ms) return math.floor(ms / INTERVAL_MS) end
 
