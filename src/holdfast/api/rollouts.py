@@ -65,9 +65,7 @@ class Rollouts(ABC):
     async def promote(self, ref: DeploymentRef, rollout_id: str) -> Rollout:
         """Give all new sessions to the new revision now, and end the rollout.
 
-        Raises:
-            StaleGeneration: somebody else has changed the split.
-            RevisionNotReady: the new revision is not ready any more.
+        Raises StaleGeneration if somebody else has changed the split.
         """
 
     @abstractmethod

@@ -67,12 +67,7 @@ BASE = turns(1_000, failed=10)
     ],
 )
 def test_the_rules(
-    guards: Guards,
-    new: Histogram,
-    old: Histogram,
-    earlier: Histogram,
-    verdict: str,
-    reason: str,
+    guards: Guards, new: Histogram, old: Histogram, earlier: Histogram, *, verdict: str, reason: str
 ) -> None:
     """Each with its verdict and a reason with the numbers."""
     found = judge(guards, new, old, earlier)

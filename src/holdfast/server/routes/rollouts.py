@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from holdfast import errors
 from holdfast.model import bounds
@@ -50,7 +50,7 @@ class RolloutBody(Body):
     revision: Name
     #: With weights that increase up to 10,000.
     steps: Annotated[tuple[StepBody, ...], Meta(min_length=1, max_length=bounds.ROLLOUT_STEPS)]
-    guards: GuardsBody = GuardsBody()
+    guards: GuardsBody = field(default_factory=GuardsBody)
     #: Only if the split has this generation.
     expected_generation: Generation | None = None
     #: Sent again with the same id, the call returns the rollout. Generated if absent.
@@ -142,11 +142,7 @@ async def resume(call: Call, env: str, d: str, o: str, query: TenantQuery) -> Ro
     return RolloutView.of(await call.engine.rollouts.resume(named(call, env, d, query), o))
 
 
-@routes.post(
-    _ONE + "/promote",
-    errors=(*_ACT_ERRORS, errors.StaleGeneration, errors.RevisionNotReady),
-    **_ACT,
-)
+@routes.post(_ONE + "/promote", errors=(*_ACT_ERRORS, errors.StaleGeneration), **_ACT)
 async def promote(call: Call, env: str, d: str, o: str, query: TenantQuery) -> RolloutView:
     """Give all new sessions to the new revision now, and end the rollout."""
     return RolloutView.of(await call.engine.rollouts.promote(named(call, env, d, query), o))
