@@ -28,6 +28,7 @@ pytestmark = pytest.mark.timeout(120)
 REF = DeploymentRef(env="local", id="shop", tenant="default")
 TALKERS = 6
 WAIT_MS = 60_000
+APOLOGY = "Something went wrong. Please try again."
 
 APP = '''
 from holdfast import App, Chat
@@ -129,6 +130,8 @@ class User:
         self._engine = engine
         self._name = name
         self.answers: list[TurnAnswer] = []
+        #: Whether its conversation failed.
+        self.disappointed = False
 
     async def say(self, text: str) -> str:
         """Say something, and return the only reply."""
@@ -144,6 +147,9 @@ class User:
     async def talk(self) -> str:
         """Have a whole conversation, and return the word of the revision that had it."""
         question = await self.say("hi")
+        if question == APOLOGY:
+            self.disappointed = True
+            return ""
         word = question.partition(":")[0]
         assert question == f"{word}: name?"
         assert await self.say(self._name) == f"{word}: bye {self._name}"
