@@ -14,6 +14,7 @@ import pytest
 from typing_extensions import override
 
 from holdfast.engine import Engine, open_engine
+from holdfast.host.flows.declaring import APOLOGY
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import DeploymentRef, NewDeployment
 from holdfast.model.revisions import Lifecycle
@@ -28,7 +29,6 @@ pytestmark = pytest.mark.timeout(120)
 REF = DeploymentRef(env="local", id="shop", tenant="default")
 TALKERS = 6
 WAIT_MS = 60_000
-APOLOGY = "Something went wrong. Please try again."
 
 APP = '''
 from holdfast import App, Chat

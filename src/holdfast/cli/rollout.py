@@ -50,7 +50,7 @@ def start(
     ] = options.DEFAULT_STEPS,
     min_turns: options.MinTurnsOption = 20,
     error_rate: options.ErrorRateOption = "2%",
-    p95: options.P95Option = "150%",
+    latency: options.LatencyOption = "150%",
     watch: WatchOption = False,
     env: EnvOption = "local",
     tenant: TenantOption = None,
@@ -59,7 +59,7 @@ def start(
 ) -> None:
     """Move new sessions to a revision step by step, as long as its guards pass."""
     named, plan = ref(deployment, env, tenant), options.steps(steps)
-    limits = options.guards(min_turns, error_rate, p95)
+    limits = options.guards(min_turns, error_rate, latency)
 
     async def work(engine: Engine) -> Rollout:
         begun = await engine.rollouts.start(named, revision, plan, guards=limits)

@@ -26,10 +26,10 @@ ErrorRateOption = Annotated[
         help="Points by which its error rate may be higher, such as 2%; `off` for no limit.",
     ),
 ]
-P95Option = Annotated[
+LatencyOption = Annotated[
     str,
     typer.Option(
-        "--p95",
+        "--latency",
         metavar="PERCENT",
         help="Its p95 latency in percent of the old one's; `off` for no limit.",
     ),
@@ -50,12 +50,12 @@ def steps(text: str) -> tuple[Step, ...]:
     )
 
 
-def guards(min_turns: int, error_rate: str, p95: str) -> Guards:
+def guards(min_turns: int, error_rate: str, latency: str) -> Guards:
     """Return the guards that the options ask for."""
     return Guards(
         min_turns=min_turns,
         error_rate_bps=None if error_rate == "off" else percent_bps("error_rate", error_rate),
-        p95_percent=None if p95 == "off" else _whole("p95", p95.removesuffix("%")),
+        p95_percent=None if latency == "off" else _whole("latency", latency.removesuffix("%")),
     )
 
 

@@ -88,7 +88,8 @@ class Rollouts(rollouts.Rollouts):
             if one.id == chosen and one.revision == revision_id:
                 return one
             if not one.is_over:
-                message = f"deployment {ref.id} is in the rollout {one.id}: wait until it is over, or abort it"
+                under_way = f"deployment {ref.id} is in the rollout {one.id}"
+                message = f"{under_way}: wait until it is over, or abort it"
                 raise RolloutActive(message, id=ref.id, rollout=one.id)
         deployment = await self._store.deployments.get(ref)
         expected = deployment.split.generation

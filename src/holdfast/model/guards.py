@@ -31,7 +31,7 @@ class Guards:
         if self.error_rate_bps is not None:
             checks.integer("error_rate_bps", self.error_rate_bps, 0, _WHOLE_BPS)
         if self.p95_percent is not None:
-            checks.integer("p95_percent", self.p95_percent, _PERCENT, bounds.P95_PERCENT)
+            checks.integer("p95_percent", self.p95_percent, _PERCENT, bounds.LATENCY_PERCENT)
 
     @property
     def any(self) -> bool:

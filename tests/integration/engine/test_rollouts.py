@@ -26,7 +26,7 @@ from holdfast.errors import (
     StaleGeneration,
 )
 from holdfast.model.deployments import DeploymentRef
-from holdfast.model.executions import Failure, NewExecution
+from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.guards import Guards
 from holdfast.model.revisions import Lifecycle, capability
 from holdfast.model.rollouts import KIND, LANE, Rollout, RolloutState, Step
@@ -78,7 +78,7 @@ class Scene:
         await self.engine.submit_many([needs] * count)
         able = [capability(revision)]
         async with self.engine.claimer(worker="w", capabilities=able) as claimer:
-            claims = []
+            claims: list[Claim] = []
             while len(claims) < count:
                 claims += await claimer.claim(count, 60_000, 10_000)
         await self.clock.advance(took)
@@ -456,7 +456,7 @@ async def test_figures_are_those_of_a_window(scene: Scene) -> None:
     assert (found.p50_ms, found.p95_ms) == (108, 108)
     assert found.since == scene.clock.now - timedelta(minutes=1)
     for window_ms in (0, 3_600_001):
-        with pytest.raises(InvalidInput, match="^window_ms: "):
+        with pytest.raises(InvalidInput, match=r"^window_ms: "):
             await scene.engine.deployments.figures(scene.ref, "green", window_ms=window_ms)
     with pytest.raises(RevisionNotFound):
         await scene.engine.deployments.figures(scene.ref, "gone")

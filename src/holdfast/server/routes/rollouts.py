@@ -40,7 +40,7 @@ class GuardsBody(Body):
     #: How much higher its error rate may be, in basis points.
     error_rate_bps: Annotated[int, Meta(ge=0, le=WHOLE_BPS)] | None = 200
     #: Its 95th percentile of latency in percent of that of the old one.
-    p95_percent: Annotated[int, Meta(ge=100, le=bounds.P95_PERCENT)] | None = 150
+    p95_percent: Annotated[int, Meta(ge=100, le=bounds.LATENCY_PERCENT)] | None = 150
 
 
 class RolloutBody(Body):
