@@ -246,6 +246,12 @@ class GenerationNotFound(NotFound):
     code = "generation_not_found"
 
 
+class RolloutNotFound(NotFound):
+    """The deployment has no rollout with this id."""
+
+    code = "rollout_not_found"
+
+
 class ReplyNotFound(NotFound):
     """The session has no such reply, or it is not dead."""
 
@@ -466,6 +472,36 @@ class StaleGeneration(Conflict):
     """The split has changed; `context["generation"]` is its generation."""
 
     code = "stale_generation"
+
+
+class NoSplit(Conflict):
+    """A rollout needs a split that it can start from and return to."""
+
+    code = "no_split"
+
+
+class RolloutActive(Conflict):
+    """The deployment has a rollout that is not over; `context["rollout"]` is its id."""
+
+    code = "rollout_active"
+
+
+class RolloutConflict(Conflict):
+    """Another rollout has this id."""
+
+    code = "rollout_conflict"
+
+
+class RolloutOver(Conflict):
+    """The rollout is completed or aborted."""
+
+    code = "rollout_over"
+
+
+class StaleRollout(Conflict):
+    """The rollout has changed; `context["version"]` is its version."""
+
+    code = "stale_rollout"
 
 
 class NotSuspended(Conflict):

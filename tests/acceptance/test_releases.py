@@ -14,6 +14,7 @@ import pytest
 from typing_extensions import override
 
 from holdfast.engine import Engine, open_engine
+from holdfast.host.flows.declaring import APOLOGY
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import DeploymentRef, NewDeployment
 from holdfast.model.revisions import Lifecycle
@@ -134,6 +135,8 @@ class User:
         self._engine = engine
         self._name = name
         self.answers: list[TurnAnswer] = []
+        #: Whether its conversation failed.
+        self.disappointed = False
 
     async def say(self, text: str) -> str:
         """Say something, and return the only reply."""
@@ -149,6 +152,9 @@ class User:
     async def talk(self) -> str:
         """Have a whole conversation, and return the word of the revision that had it."""
         question = await self.say("hi")
+        if question == APOLOGY:
+            self.disappointed = True
+            return ""
         word = question.partition(":")[0]
         assert question == f"{word}: name?"
         assert await self.say(self._name) == f"{word}: bye {self._name}"

@@ -28,6 +28,7 @@ NAMES = [
     "scheduler",
     "queue ticker",
     "drainer",
+    "roller",
     "announcer",
     "channels",
     "reporter",

@@ -18,11 +18,13 @@ from holdfast.engine import Engine
 from holdfast.fencing import Ask, Leases
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.host import packs
-from holdfast.model.deployments import NewDeployment
+from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
 from holdfast.model.endpoints import NewEndpoint
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
+from holdfast.model.revisions import Gate
+from holdfast.model.rollouts import Step
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, MessageWait, NewReply
@@ -90,6 +92,7 @@ async def _graph(engine: Engine, tenant: str) -> str:
 DERIVED: dict[str, Callable[[Mapping[str, str]], str]] = {
     "wp": lambda values: waitpoint_id(values["id"], 1),
     "r": lambda values: f"r-{values['d']}",
+    "o": lambda values: f"o-{values['d']}",
 }
 
 
@@ -125,6 +128,22 @@ async def deployment(engine: Engine, tenant: str) -> str:
     new = NewDeployment(env="local", id=name, tenant=tenant, app="talk")
     made, _ = await engine.deployments.create(new)
     await engine.deployments.stage(made.ref, revision_id=f"r-{name}")
+    return name
+
+
+async def rollout(engine: Engine, tenant: str) -> str:
+    """Make a deployment `ID` with a rollout `o-ID`, from the revision `r-ID` to `n-ID`."""
+    name = await deployment(engine, tenant)
+    ref = DeploymentRef(env="local", id=name, tenant=tenant)
+    await engine.deployments.stage(ref, revision_id=f"n-{name}")
+    for revision in (f"r-{name}", f"n-{name}"):
+        seen = await engine.deployments.warm(ref, revision)
+        gates = [Gate(name="loads", passed=True)]
+        await engine.deployments.judge(ref, revision, gates, seen=seen.version)
+    entries = [SplitEntry(revision=f"r-{name}", weight_bps=10_000)]
+    await engine.deployments.set_split(ref, entries, expected_generation=0)
+    steps = [Step(weight_bps=1_000, duration_ms=3_600_000), Step(weight_bps=10_000)]
+    await engine.rollouts.start(ref, f"n-{name}", steps, rollout_id=f"o-{name}")
     return name
 
 
@@ -256,6 +275,7 @@ MAKERS: dict[str, Make] = {
     "envs.env": _own_env,
     "packs.digest": _pack,
     "d": deployment,
+    "rollouts.d": rollout,
     "tenant": _tenant,
 }
 

@@ -15,6 +15,7 @@ from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.frames import NewFrame
 from holdfast.model.revisions import Gate
+from holdfast.model.rollouts import Step
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, MessageWait, NewReply
 from holdfast.model.states import State
@@ -139,6 +140,13 @@ class Place:
             await self.engine.deployments.judge(ref, revision, gates, seen=seen.version)
             entries = [SplitEntry(revision=revision, weight_bps=10_000)]
             await self.engine.deployments.set_split(ref, entries, expected_generation=generation)
+
+    async def rolling(self, name: str) -> None:
+        """The same, with a rollout `r-` of its name, back to `v1-`."""
+        await self.released(name)
+        ref = DeploymentRef(env="local", id=name)
+        steps = [Step(weight_bps=1_000, duration_ms=3_600_000), Step(weight_bps=10_000)]
+        await self.engine.rollouts.start(ref, f"v1-{name}", steps, rollout_id=f"r-{name}")
 
     async def completed(self, name: str) -> None:
         """Run an execution with a step and a stream to its end."""

@@ -54,6 +54,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("envs", "env", "deployments", "dtenants", "dchanges", "deployment", "dlog", "split"),
     *("endpoints", "endpoint"),
     *("revisions", "revision", "draining", "packs", "pack", "blob"),
+    *("rollout", "rollouts", "rolling"),
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
     *("unarchived", "o", "objects", "state", "state_due", "state_meta"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.model.states import TERMINAL, State
 
-REVISION_FAMILIES = ("revwaits", "revruns", "revclosed")
+REVISION_FAMILIES = ("revwaits", "revruns", "revclosed", "revfigures")
 
 
 def revision_problems(

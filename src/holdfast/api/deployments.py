@@ -16,6 +16,7 @@ from holdfast.model.deployments import (
     Split,
     SplitEntry,
 )
+from holdfast.model.figures import WINDOW_MS, Figures
 from holdfast.model.revisions import Gate, NeedPage, Revision
 
 
@@ -148,6 +149,15 @@ class Deployments(ABC):
 
         In each partition those that wait come first, the longest wait before the others. Executions
         that end between two pages can hide others from the second.
+        """
+
+    @abstractmethod
+    async def figures(
+        self, ref: DeploymentRef, revision_id: str, *, window_ms: int = WINDOW_MS
+    ) -> Figures:
+        """Return how the turns of a revision ended lately, in at most the last hour.
+
+        Turns are counted in intervals of 10 s; the one in which the window begins counts.
         """
 
     @abstractmethod

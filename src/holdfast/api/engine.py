@@ -24,6 +24,7 @@ from holdfast.api.operability import Operability
 from holdfast.api.packs import Packs
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
+from holdfast.api.rollouts import Rollouts
 from holdfast.api.schedules import Schedules
 from holdfast.api.secrets import Secrets
 from holdfast.api.sessions import Sessions
@@ -79,6 +80,7 @@ class Engine(ABC):
     envs: Envs
     packs: Packs
     deployments: Deployments
+    rollouts: Rollouts
     activities: Activities
     feeds: Feeds
     changes: Changes

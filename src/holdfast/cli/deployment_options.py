@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
+from holdfast.errors import InvalidInput
 from holdfast.model.deployments import DeploymentRef
+
+_BPS_PER_PERCENT = 100
 
 DeploymentId = Annotated[
     str, typer.Argument(metavar="DEPLOYMENT", help="The id of the deployment.")
@@ -22,3 +25,15 @@ TenantOption = Annotated[
 def ref(deployment: str, env: str, tenant: str | None) -> DeploymentRef:
     """Return the name of a deployment."""
     return DeploymentRef(env=env, id=deployment, tenant=tenant)
+
+
+def percent_bps(field: str, text: str) -> int:
+    """Return a percentage in basis points."""
+    try:
+        bps = float(text.removesuffix("%")) * _BPS_PER_PERCENT
+    except ValueError:
+        bps = -1.0
+    if not round(bps, 6).is_integer() or bps < 0:
+        message = f"{field}: must be percents with up to two decimals, got {text!r}"
+        raise InvalidInput(message, field=field)
+    return round(bps)

@@ -1,7 +1,8 @@
-"""`holdfast revisions`: what a deployment runs: list, stage, warm, ready, needs, archive."""
+"""`holdfast revisions`: what a deployment runs: list, show, stage, warm, ready, needs, archive."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -19,10 +20,12 @@ from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Verbs
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
+from holdfast.model.figures import Figures
 from holdfast.model.revisions import Gate, Revision
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
+    from holdfast.model.deployments import Deployment
 
 app: typer.Typer = typer.Typer(cls=Verbs)
 
@@ -46,6 +49,48 @@ def ls(
         output.emit({"items": found.revisions})
     else:
         show_revisions(found)
+
+
+#: The columns of `shown_figures`.
+FIGURES = ("turns", "failed", "p50", "p95")
+
+
+def shown_figures(figures: Figures) -> tuple[object, ...]:
+    """Return figures as people read them."""
+    rate = "" if figures.error_rate_bps is None else f" ({figures.error_rate_bps / 100:g} %)"
+    times_ms = (figures.p50_ms, figures.p95_ms)
+    latencies = (None if one is None else f"{one} ms" for one in times_ms)
+    return (figures.turns, f"{figures.failed}{rate}", *latencies)
+
+
+@app.command()
+def show(
+    deployment: DeploymentId,
+    revision: RevisionId,
+    *,
+    window: Annotated[
+        str, typer.Option("--window", metavar="TIME", help="Figures of this time, up to 1h.")
+    ] = "1h",
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a revision, what needs it, and how its turns ended lately."""
+    named = ref(deployment, env, tenant)
+    window_ms = inputs.duration_ms("window", window)
+
+    async def work(engine: Engine) -> tuple[Deployment, Figures]:
+        figures = await engine.deployments.figures(named, revision, window_ms=window_ms)
+        return await engine.deployments.get(named), figures
+
+    found, figures = opening.ask(store, work)
+    chosen = tuple(one for one in found.revisions if one.id == revision)
+    if as_json:
+        output.emit({"revision": chosen[0], "figures": figures})
+        return
+    show_revisions(replace(found, revisions=chosen))
+    output.show_table(FIGURES, [shown_figures(figures)], nothing="no figures")
 
 
 @app.command()

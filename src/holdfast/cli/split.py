@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.deployment_options import DeploymentId, EnvOption, TenantOption, ref
+from holdfast.cli.deployment_options import (
+    DeploymentId,
+    EnvOption,
+    TenantOption,
+    percent_bps,
+    ref,
+)
 from holdfast.cli.deployments import shares
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Verbs
 from holdfast.cli.terminal.options import JsonOption, StoreOption
-from holdfast.errors import InvalidInput
 from holdfast.model.deployments import DeploymentRef, Split, SplitEntry
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
 
 app: typer.Typer = typer.Typer(cls=Verbs)
-
-_BPS_PER_PERCENT = 100
 
 
 @app.command()
@@ -70,7 +73,7 @@ def set_(
 ) -> None:
     """Divide new sessions between revisions that are ready."""
     entries = [
-        SplitEntry(revision=revision, weight_bps=_bps(percent))
+        SplitEntry(revision=revision, weight_bps=percent_bps("weights", percent))
         for revision, percent in inputs.pairs("weights", weights).items()
     ]
     split = _route(ref(deployment, env, tenant), entries, generation, store)
@@ -101,17 +104,6 @@ def _route(
         return await engine.deployments.set_split(named, entries, expected_generation=expected)
 
     return opening.ask(store, work)
-
-
-def _bps(percent: str) -> int:
-    try:
-        bps = float(percent.removesuffix("%")) * _BPS_PER_PERCENT
-    except ValueError:
-        bps = -1.0
-    if not bps.is_integer() or bps < 0:
-        message = f"weights: must be percents with up to two decimals, got {percent!r}"
-        raise InvalidInput(message, field="weights")
-    return int(bps)
 
 
 def _say(split: Split, *, as_json: bool) -> None:

@@ -24,6 +24,7 @@ from holdfast.model.deployments import (
     SplitEntry,
     check_entries,
 )
+from holdfast.model.figures import WINDOW_MS, Figures
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.revisions import Gate, NeedPage, Revision
@@ -138,6 +139,15 @@ class RemoteDeployments(Deployments):
         query = {"limit": limit, "cursor": cursor}
         reply = await self._send("GET", ref, "revisions", revision_id, "needs", query=query)
         return msgspec.convert(reply.decode(), NeedPage)
+
+    @override
+    async def figures(
+        self, ref: DeploymentRef, revision_id: str, *, window_ms: int = WINDOW_MS
+    ) -> Figures:
+        checks.name("revision", revision_id)
+        query = {"window_ms": window_ms}
+        reply = await self._send("GET", ref, "revisions", revision_id, "figures", query=query)
+        return msgspec.json.decode(reply.content, type=Figures)
 
     @override
     async def archive(self, ref: DeploymentRef, revision_id: str) -> Revision:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, final
 
 import msgspec
@@ -27,6 +28,7 @@ from holdfast.model.deployments import (
     SplitEntry,
     check_entries,
 )
+from holdfast.model.figures import WINDOW_MS, Figures
 from holdfast.model.ids import new_id
 from holdfast.model.packs import digest as check_digest
 from holdfast.model.revisions import Gate, Lifecycle, NeedPage, Revision
@@ -267,6 +269,18 @@ class Deployments(deployments.Deployments):
         revision_in(deployment, _check_revision(revision_id))
         items, more = await self._needs.page(deployment.tenant, revision_id, limit, cursor)
         return NeedPage(items=tuple(items), next_cursor=more)
+
+    @override
+    async def figures(
+        self, ref: DeploymentRef, revision_id: str, *, window_ms: int = WINDOW_MS
+    ) -> Figures:
+        checks.integer("window_ms", window_ms, 1, WINDOW_MS)
+        deployment = await self._deployments.get(ref)
+        revision_in(deployment, _check_revision(revision_id))
+        now, _ = await self._store.rollouts.page(ref, 1)
+        since = now - timedelta(milliseconds=window_ms)
+        (turns,) = await self._deployments.turns(deployment.tenant, [revision_id], since)
+        return turns.summary(since)
 
     @override
     async def archive(self, ref: DeploymentRef, revision_id: str) -> Revision:

@@ -28,6 +28,7 @@ from holdfast.engine.payloads import Payloads
 from holdfast.engine.quotas import Quotas
 from holdfast.engine.replying import Replying
 from holdfast.engine.reporter import Reporter
+from holdfast.engine.rolling import Roller
 from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
 from holdfast.engine.secrets import Secrets
@@ -94,6 +95,7 @@ class Engine(StoreEngine):
             Scheduler(self.store),
             QueueTicker(self.store),
             Drainer(self.store),
+            Roller(self.store, self.executions),
             Announcer(self.store, self.executions, self.keyring, self.webhooks),
             Replying(self.store, self.opened_endpoints),
             Reporter(self.store, self.services),

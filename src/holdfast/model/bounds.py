@@ -115,6 +115,11 @@ CONFIG_BYTES = 64 << 10
 #: The archive of a pack.
 PACK_BYTES = 80 << 20
 GATES = 16
+ROLLOUT_STEPS = 20
+ROLLOUT_STEP_MS = 30 * 86_400_000
+#: Turns that a guard waits for.
+MIN_TURNS = 1_000_000
+LATENCY_PERCENT = 100_000
 
 CATCH_UP = 1_000
 JITTER_MS = 86_400_000

@@ -228,7 +228,8 @@ class DeploymentEvent:
     """Something that happened to a deployment."""
 
     at: datetime
-    #: created, split, rolled_back, deadline, or the lifecycle that a revision reached.
+    #: created, split, rolled_back, deadline, the lifecycle that a revision reached, or rollout_
+    #: and what became of a rollout.
     event: str
     #: Who did it, as far as it is known.
     by: str = ""
@@ -239,6 +240,8 @@ class DeploymentEvent:
     generation: int | None = None
     #: The generation that a rollback returned to.
     to: int | None = None
+    #: The id of a rollout.
+    rollout: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import reduce
+from operator import add
 from typing import Any
 
 import msgspec
@@ -20,7 +24,8 @@ from holdfast.model.deployments import (
     Split,
     SplitEntry,
 )
-from holdfast.model.moments import from_ms
+from holdfast.model.figures import Histogram
+from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.packs import PackEntries
 from holdfast.model.revisions import Gate, Lifecycle, Revision, deadline, sources
 from holdfast.store import actors
@@ -180,6 +185,25 @@ class Deployments(Domain):
             "hf_deployment_set", self._store.global_tag, *_named(ref), actors.current(), text
         )
 
+    async def turns(
+        self, tenant: str, revision_ids: Sequence[str], since: datetime
+    ) -> list[Histogram]:
+        """Return the turns that ended on each of these revisions since a time."""
+        if not revision_ids:
+            return []
+        answers = await asyncio.gather(
+            *(
+                self._call.read(
+                    "hf_revision_figures", tag, tenant, str(to_ms(since)), *revision_ids
+                )
+                for tag in self._store.tags()
+            )
+        )
+        return [
+            reduce(add, (_histogram(rows[index]) for rows in answers), Histogram())
+            for index in range(len(revision_ids))
+        ]
+
 
 def revision_in(deployment: Deployment, revision_id: str) -> Revision:
     """Return a revision of a deployment; raise RevisionNotFound."""
@@ -201,6 +225,10 @@ def _drain(names: Sequence[str], left: bytes) -> Drain:
         revision=revision,
         left_ms=int(left) if left else None,
     )
+
+
+def _histogram(row: Sequence[Any]) -> Histogram:
+    return Histogram({name.decode(): int(row[2 * i + 1]) for i, name in enumerate(row[::2])})
 
 
 def _deployment(row: Sequence[Any]) -> Deployment:

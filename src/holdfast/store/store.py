@@ -39,6 +39,7 @@ from holdfast.store.pins import Pins
 from holdfast.store.queries import Queries
 from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas
+from holdfast.store.rollouts import Rollouts
 from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
 from holdfast.store.secrets import Secrets
@@ -130,6 +131,7 @@ class Store:
         self.packs: Packs = Packs(self)
         self.deployments: Deployments = Deployments(self)
         self.needs: RevisionNeeds = RevisionNeeds(self)
+        self.rollouts: Rollouts = Rollouts(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
         self.declarations: Declarations = Declarations(self)
 

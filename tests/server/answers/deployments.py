@@ -70,7 +70,7 @@ async def _two_tenants(stage: Stage, name: str) -> Request:
     made = await deployment(stage.engine, OURS)
     other = NewDeployment(env="local", id=made, tenant=THEIRS, app="talk")
     await stage.engine.deployments.create(other)
-    path = {"env": "local", "d": made, "r": f"r-{made}"}
+    path = {"env": "local", "d": made, "r": f"r-{made}", "o": f"o-{made}"}
     return await stage.request(name, path, key=stage.operator)
 
 

@@ -11,7 +11,7 @@
 --- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/execution/lease
 --- @requires lib/execution/steps lib/session/sessions lib/session/transcript lib/session/conversations
---- @requires lib/session/outgoing
+--- @requires lib/session/outgoing lib/deploy/needs
 
 --- Write a reply, or complete one that was opened; returns its number.
 local function write(tag, id, session, execution, given, now)
@@ -69,6 +69,7 @@ local function wait_for(tag, id, session, execution, rec, wait, now)
     wait.hold = 'person'
   else
     local found = conversations.find(tag, id, session, execution, rec, wait.step, now)
+    if found and rec.rev then needs.turn(tag, execution, rec, now) end
     if found then return 'active', found end
     wait.hold = 'message'
   end

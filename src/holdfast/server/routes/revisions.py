@@ -9,12 +9,13 @@ from msgspec import Meta, field
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.figures import WINDOW_MS
 from holdfast.model.revisions import Gate
 from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.routes.deployments import FIND, FIND_REVISION, ONE, named
-from holdfast.server.views.deployments import NeedPageView, NeedView, RevisionView
+from holdfast.server.views.deployments import FiguresView, NeedPageView, NeedView, RevisionView
 from holdfast.server.views.fields import Body, Cursor, DurationMs, Name, PageLimit, Reason
 
 routes: Routes = Routes("revisions", "What deployments run: never changed, only moved along.")
@@ -153,6 +154,21 @@ async def needs(call: Call, *, env: str, d: str, r: str, query: NeedsQuery) -> N
     )
     items = [NeedView.of(need) for need in page.items]
     return NeedPageView(items=items, next_cursor=page.next_cursor)
+
+
+class FiguresQuery(TenantQuery):
+    """Which turns count."""
+
+    #: Those that ended in the last ms, at most an hour.
+    window_ms: Annotated[int, Meta(ge=1, le=WINDOW_MS)] = WINDOW_MS
+
+
+@routes.get(_REVISION + "/figures", errors=FIND_REVISION, query_example={"window_ms": 600_000})
+async def figures(call: Call, env: str, d: str, r: str, query: FiguresQuery) -> FiguresView:
+    """Read how many turns ended on a revision lately, how many failed, and how long they took."""
+    ref = named(call, env, d, query)
+    found = await call.engine.deployments.figures(ref, r, window_ms=query.window_ms)
+    return FiguresView.of(found)
 
 
 @routes.post(_REVISION + "/archive", errors=(*FIND_REVISION, errors.IllegalTransition), **_ACT)

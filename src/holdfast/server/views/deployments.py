@@ -13,8 +13,12 @@ from holdfast.model.deployments import (
     SplitEntry,
 )
 from holdfast.model.envs import Env
+from holdfast.model.figures import Figures
+from holdfast.model.guards import Guards
 from holdfast.model.packs import PackEntries, StoredPack
 from holdfast.model.revisions import Gate, Need, Revision
+from holdfast.model.rollouts import Rollout, Step
+from holdfast.server.auth import shown
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
 
@@ -98,6 +102,52 @@ class NeedPageView(View):
 
     items: list[NeedView]
     next_cursor: str | None
+
+
+class FiguresView(ModelView, model=Figures):
+    """How the turns of a revision ended, and how long they took."""
+
+
+class StepView(ModelView, model=Step):
+    """A share of the new sessions, and how long it lasts."""
+
+
+class GuardsView(ModelView, model=Guards):
+    """What the new revision may do worse than the old one."""
+
+
+class RolloutView(ModelView, model=Rollout, hide=("earlier",)):
+    """A rollout of a revision."""
+
+    steps: list[StepView]
+    guards: GuardsView
+    #: The split before, which an abort returns to.
+    before: list[EntryView]
+    #: The turns of the new revision in this step, and those of the old ones.
+    new: FiguresView | None
+    old: FiguresView | None
+    #: The id of the execution that carries it out.
+    execution: str
+
+    @classmethod
+    def of(cls, rollout: Rollout) -> RolloutView:
+        """Show a rollout."""
+        return cls.copy(
+            rollout,
+            steps=[StepView.of(step) for step in rollout.steps],
+            guards=GuardsView.of(rollout.guards),
+            before=[EntryView.of(entry) for entry in rollout.before],
+            new=None if rollout.new is None else FiguresView.of(rollout.new),
+            old=None if rollout.old is None else FiguresView.of(rollout.old),
+            execution=shown.own(rollout.execution),
+        )
+
+
+class RolloutPage(View):
+    """The last rollouts of a deployment, the newest first."""
+
+    items: list[RolloutView]
+    next_cursor: str | None = None
 
 
 class DeploymentView(ModelView, model=Deployment):

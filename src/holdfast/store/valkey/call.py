@@ -129,6 +129,14 @@ _SENTENCES: dict[type[HoldfastError], str] = {
     errors.StaleGeneration: (
         "the split of deployment {id} has changed: it is generation {generation}"
     ),
+    errors.RolloutNotFound: "the deployment has no rollout {id}",
+    errors.RolloutActive: (
+        "deployment {id} is in the rollout {rollout}: wait until it is over, or abort it"
+    ),
+    errors.RolloutConflict: (
+        "another rollout has the id {id}: choose another, or let one be generated"
+    ),
+    errors.StaleRollout: "rollout {id} has changed: it is {state} in version {version}",
     errors.QueueNotFound: "no queue is called {queue}",
     errors.GroupNotFound: "queue {queue} has no group called {group!r}",
     errors.MessageNotFound: "queue {queue} has no message {id}",

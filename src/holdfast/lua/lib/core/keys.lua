@@ -76,6 +76,10 @@ function keys.pin_ends(tag, scope) return tag .. ':pin_ends:' .. scope end
 function keys.revision_waits(tag, tenant, id) return tag .. ':revwaits:' .. tenant .. '|' .. id end
 function keys.revision_runs(tag, tenant, id) return tag .. ':revruns:' .. tenant .. '|' .. id end
 function keys.revision_closed(tag, tenant, id) return tag .. ':revclosed:' .. tenant .. '|' .. id end
+-- The turns that ended on a revision in an interval.
+function keys.revision_figures(tag, tenant, id, interval)
+  return tag .. ':revfigures:' .. tenant .. '|' .. id .. '|' .. interval
+end
 
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end
@@ -169,6 +173,9 @@ function keys.split(tag, name) return tag .. ':split:' .. name end
 function keys.revisions(tag, name) return tag .. ':revisions:' .. name end
 function keys.revision(tag, id) return tag .. ':revision:' .. id end
 function keys.draining_revisions(tag) return tag .. ':draining' end
+function keys.rollout(tag, id) return tag .. ':rollout:' .. id end
+function keys.rollouts(tag, name) return tag .. ':rollouts:' .. name end
+function keys.active_rollouts(tag) return tag .. ':rolling' end
 function keys.packs(tag) return tag .. ':packs' end
 function keys.pack(tag, digest) return tag .. ':pack:' .. digest end
 function keys.archive_uses(tag, archive) return tag .. ':archive_uses:' .. archive end

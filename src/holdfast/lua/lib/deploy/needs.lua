@@ -2,7 +2,9 @@
 --- calls at every change of a state, so the sets agree with the records and a count is the size of a set.
 --- They are kept per tenant: an execution of another tenant than the deployment's, which no host of the
 --- revision claims, is not counted, and so keeps no drain open.
---- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/wake
+--- A turn is the time for which an execution runs: from when it is ready until it waits or ends. Its
+--- beginning is the score of the execution among those that run.
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/wake lib/deploy/figures
 local needs = {}
 
 -- A router that has not heard of a drain for this long does not exist any more.
@@ -22,18 +24,36 @@ function needs.leave(tag, id, rec)
   end
 end
 
+local FAILED = { failed = true, expired = true }
+
+--- Count the turn of an execution that runs no more. A turn that was cancelled says nothing.
+local function end_turn(tag, id, rec, now)
+  local runs = keys.revision_runs(tag, rec.tenant, rec.rev)
+  local began = rec.state ~= 'cancelled' and server.call('ZSCORE', runs, id)
+  if began then figures.add(tag, rec, now - began, FAILED[rec.state], now) end
+end
+
 --- List an execution under its revision, according to its state.
 function needs.place(tag, id, rec)
   local waits, runs = sets(tag, rec.tenant, rec.rev)
+  local now = clock.now(tag)
   if rec.state == 'suspended' then
-    server.call('ZADD', waits, rec.since or clock.now(tag), id)
+    end_turn(tag, id, rec, now)
+    server.call('ZADD', waits, rec.since or now, id)
     server.call('ZREM', runs, id)
   elseif not record.is_terminal(rec.state) then
-    server.call('ZADD', runs, rec.born, id)
+    server.call('ZADD', runs, 'NX', now, id)
     server.call('ZREM', waits, id)
   else
+    end_turn(tag, id, rec, now)
     needs.leave(tag, id, rec)
   end
+end
+
+--- A message that was buffered begins the next turn of an execution that keeps running.
+function needs.turn(tag, id, rec, now)
+  end_turn(tag, id, rec, now)
+  server.call('ZADD', keys.revision_runs(tag, rec.tenant, rec.rev), 'XX', now, id)
 end
 
 --- Whether a revision starts nothing more in this partition.
