@@ -28,19 +28,8 @@ JSON_CONTENT_TYPE = "application/json"
 #: Options that a task declares for all its executions; a submission can override them.
 OPTIONS = frozenset(
     {
-        "lane",
-        "priority",
-        "requires",
-        "deadline_ms",
-        "attempt_timeout_ms",
-        "retry",
-        "max_reclaims",
-        "retention_ms",
-        "tags",
-        "budgets",
-        "quotas",
-        "on_end",
-        "on_parent_end",
+        *("lane", "priority", "requires", "deadline_ms", "attempt_timeout_ms", "retry"),
+        *("max_reclaims", "retention_ms", "tags", "budgets", "quotas", "on_end", "on_parent_end"),
     }
 )
 #: Stands for the options that have their default value.

@@ -71,8 +71,6 @@ R = TypeVar("R")
 M = TypeVar("M")
 Ts = TypeVarTuple("Ts")
 
-_ANY = Encoding("view", Any)
-
 
 class Context:
     """The running attempt of an `async def` task."""
@@ -248,7 +246,7 @@ class Context:
                 value = await try_step(fn, args, retries)
                 return encoding.encode_result(value, self._claim.kind, name)
 
-        return encoding.decode(await self._once(name, make))
+        return encoding.decode(await self._fetch(name, make, is_made=True))
 
     @overload
     async def waitpoint(
@@ -358,11 +356,10 @@ class Context:
 
         While a later attempt goes through recorded steps, it does not set earlier views again.
         """
-        self.check()
-        if self._journal.is_replaying:
-            return
-        with self.holding():
-            await self._engine.set_view(self.id, self._claim.lease, _ANY.encode(value))
+        data = Encoding("view", Any).encode(value)
+        if not self._journal.is_replaying:
+            with self.holding():
+                await self._engine.set_view(self.id, self._claim.lease, data)
 
     async def record(self, name: str, result: bytes) -> bytes:
         """Write a step to the store; returns the recorded result."""
@@ -385,23 +382,22 @@ class Context:
     async def once(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
         """Return the recorded result of a step, or compute and record it."""
         self._ask(name)
-        return await self._once(name, make)
-
-    async def _once(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
-        try:
-            self.check()
-            found = self._journal.find(name)
-            return await self.record(name, await make()) if found is None else found
-        finally:
-            self._journal.settle()
+        return await self._fetch(name, make, is_made=True)
 
     async def fetch(self, name: str, receive: Callable[[], Awaitable[bytes]]) -> bytes:
         """Return the recorded result of a step, or make a call that records it."""
         self._ask(name)
+        return await self._fetch(name, receive)
+
+    async def _fetch(
+        self, name: str, get: Callable[[], Awaitable[bytes]], *, is_made: bool = False
+    ) -> bytes:
         try:
             self.check()
             found = self._journal.find(name)
-            return await receive() if found is None else found
+            if found is not None:
+                return found
+            return await self.record(name, await get()) if is_made else await get()
         finally:
             self._journal.settle()
 
