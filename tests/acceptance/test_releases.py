@@ -112,7 +112,11 @@ class Apps(Place):
 
     @override
     async def release(self, revision: str) -> None:
-        (self.folder / f"talk_{revision}.py").write_text(APP.format(word=revision.upper()))
+        await self.release_code(revision, APP.format(word=revision.upper()))
+
+    async def release_code(self, revision: str, code: str) -> None:
+        """Release a version of the app."""
+        (self.folder / f"talk_{revision}.py").write_text(code)
         new = NewDeployment(env="local", id="shop", tenant="default", app="talk")
         await self.engine.deployments.create(new)
         await self.engine.deployments.stage(REF, revision_id=revision)

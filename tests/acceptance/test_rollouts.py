@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine import Engine, open_engine
+from holdfast.host.flows.declaring import APOLOGY
 from holdfast.model.guards import Guards
 from holdfast.model.revisions import Lifecycle
 from holdfast.model.rollouts import Rollout, RolloutState, Step
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import start_server
-from tests.acceptance.test_releases import REF, Packs, User
+from tests.acceptance.test_releases import REF, Apps, Packs, Place, User
 from tests.support.hosting import reached, shift, shop, stage
 
 pytestmark = pytest.mark.timeout(120)
@@ -29,6 +30,19 @@ STEPS = [
 DOORS = 3
 #: Its first turn fails.
 BROKEN = 'id: main\nnodes: {{hello: {{set: {{x: "{{{{ 1 / 0 }}}}"}}, out: end}}}}\n'
+
+
+BROKEN_APP = f"""
+from holdfast import App, Chat
+
+app = App()
+
+
+@app.conversation(name="talk", apology={APOLOGY!r})
+async def talk(chat: Chat) -> None:
+    await chat.receive()
+    raise ValueError("broken")
+"""
 
 
 class Visitors:
@@ -82,16 +96,19 @@ async def split(engine: Engine) -> dict[str, int]:
     return {one.revision: one.weight_bps for one in found.split.entries if one.weight_bps}
 
 
-async def test_rollouts_survive_kills_and_roll_bad_revisions_back(tmp_path: Path) -> None:
-    """A good revision gets everything although its host dies in each step; a bad one nothing.
+@pytest.mark.parametrize("kind", [Packs, Apps])
+async def test_rollouts_survive_kills_and_roll_bad_revisions_back(
+    kind: type[Place], tmp_path: Path
+) -> None:
+    """A good revision gets everything although its process dies in each step; a bad one nothing.
 
     Every message is answered once; those that the bad revision got, by its apology.
     """
     with start_server() as server:
         url = f"valkey://127.0.0.1:{server.port}"
-        # Nothing but the host carries rollouts out.
+        # Nothing but those processes carries rollouts out.
         async with open_engine(url, maintenance=False) as engine:
-            place = Packs(engine, tmp_path, url)
+            place = kind(engine, tmp_path, url)
             await place.release("a")
             await reached(engine, "a", Lifecycle.READY, REF)
             await shift(engine, "a", REF)
@@ -99,14 +116,17 @@ async def test_rollouts_survive_kills_and_roll_bad_revisions_back(tmp_path: Path
                 await place.release("b")
                 await reached(engine, "b", Lifecycle.READY, REF)
                 await _good(place)
-                await stage(engine, "c", shop("C", flow=BROKEN), REF)
+                if isinstance(place, Apps):
+                    await place.release_code("c", BROKEN_APP)
+                else:
+                    await stage(engine, "c", shop("C", flow=BROKEN), REF)
                 await reached(engine, "c", Lifecycle.READY, REF)
                 await _bad(engine, visitors)
                 assert await User(engine, "dan").talk() == "B"
             await place.close()
 
 
-async def _good(place: Packs) -> None:
+async def _good(place: Place) -> None:
     engine = place.engine
     rollout = await engine.rollouts.start(REF, "b", STEPS, guards=GUARDS)
     seen, generations = rollout, [rollout.generation]
