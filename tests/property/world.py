@@ -21,7 +21,7 @@ from holdfast.store.sessions import Sessions
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.streams import Streams
 from holdfast.store.timers import Timers
-from holdfast.store.valkey.call import Caller
+from holdfast.store.valkey.call import Caller, refusal_of
 from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.urls import StoreUrl
 from holdfast.store.waitpoints import Waitpoints
@@ -97,6 +97,9 @@ class RepeatingCaller(Caller):
             answer = await super().write(function, tag, *args)
         except HoldfastError as error:
             return Call(function, tag, args, None, error)
+        if function.endswith("_all") and answer[0][0] == b"no":
+            # The one item of the call was refused.
+            return Call(function, tag, args, None, refusal_of(answer[0][1:]))
         return Call(function, tag, args, answer)
 
 
