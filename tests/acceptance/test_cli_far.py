@@ -276,8 +276,10 @@ FAR = [
 ]
 
 #: Those that work far and have a test of their own, below or in tests/server (test_far_commands.py,
-#: test_operability.py, test_deployments.py), or in test_cli_sessions.py.
+#: test_operability.py, test_deployments.py), or in test_cli_sessions.py, test_cli_waiting.py and
+#: test_cli_endpoints.py.
 APART = (
+    *("endpoints ls", "endpoints put", "endpoints rm", "endpoints show", "view"),
     *("bench", "chat", "config show", "deploy", "doctor", "pack test", "webhooks secret", "worker"),
     *("archive export", "archive parquet", "archive status"),
     *("budgets attach", "budgets detach", "budgets rules"),
@@ -304,7 +306,7 @@ LOCAL = {
 #: They work on files and need no store.
 FILES = (
     *("pack build", "pack keygen", "pack lint", "pack new", "pack show", "pack sign"),
-    "pack verify",
+    *("pack verify", "codec keygen"),
 )
 
 

@@ -299,7 +299,7 @@ def test_the_python_of_the_guides_is_tests_that_pass(tmp_path: Path) -> None:
     for page in GUIDES:
         module = f"test_{page.removesuffix('.md').replace('-', '_')}.py"
         (tmp_path / module).write_text("\n\n".join(_PYTHON.findall(PAGES[page])))
-    assert "8 passed" in _tested(tmp_path)
+    assert "9 passed" in _tested(tmp_path)
 
 
 def _tested(folder: Path) -> str:

@@ -37,6 +37,9 @@ _VARYING = (
     (re.compile(r"(?<![\w.])\d+(\.\d+)? (ms|s|min|h|d)\b( \d+ (s|min|h)\b)?"), "SPAN"),
     (re.compile(r"\b1\d{12}\b"), "MS"),
     (re.compile(r'"change":\d+'), '"change":N'),
+    # Rollouts look at their figures every few seconds.
+    (re.compile(r'"holdfast\.rollouts","setting":"open","counts":{[^}]*}'), "ROLLOUTS"),
+    (re.compile(r"holdfast\.rollouts +open[^\n]*"), "ROLLOUTS"),
     (re.compile(r"[·█]+"), "BAR"),
     (re.compile(r" {2,}|─+"), " "),
 )

@@ -108,7 +108,7 @@ def _fenced(block: str, opening: str, most: int, size: Size) -> Iterator[str]:
 
 
 def _ended(lines: str) -> str:
-    return lines.rstrip("\n") + "\n"
+    return lines.rstrip() + "\n"
 
 
 def _cut(text: str, most: int, size: Size, level: int) -> Iterator[str]:

@@ -134,11 +134,10 @@ async def test_what_is_not_there(store: Store, dump: Dump) -> None:
     await refused(call, RevisionNotFound, dump, id="blue")
 
 
-@pytest.mark.parametrize(
-    "weights", [(9_999,), (10_000, 1), (), (5_000, 5_000, 5_000), (-1, 10_001)]
-)
+@pytest.mark.parametrize("weights", [(9_999,), (10_000, 1), (5_000, 5_000, 5_000), (-1, 10_001)])
 def test_weights_add_up_to_the_whole(weights: tuple[int, ...]) -> None:
-    """Exactly, and there is at least one."""
+    """Exactly; a split without entries routes nowhere."""
+    assert check_entries([]) == ()
     with pytest.raises(InvalidInput):
         check_entries([SplitEntry(revision=f"r{n}", weight_bps=w) for n, w in enumerate(weights)])
 

@@ -64,6 +64,10 @@ def test_code_stays_whole_or_is_fenced_again() -> None:
     assert inner == lines.split("\n")
 
 
+def test_spaces_at_the_end_of_a_line_of_code_take_no_room() -> None:
+    assert split("\n```\nword word", 12) == ["```\nword\n```"] * 2
+
+
 def test_a_blank_text_has_no_parts() -> None:
     assert split(" \n\n ", 10) == []
     assert split("", 10) == []

@@ -48,6 +48,7 @@ CONTEXT = {
     "to": "draining",
     "version": 5,
     "bytes": 1_024,
+    "rollout": "r1",
 }
 
 
@@ -78,6 +79,8 @@ def test_every_specific_refusal_class_is_in_the_table() -> None:
     made_in_python |= {errors.FlowNotFound, errors.AmbiguousFlow, errors.SecretUnreadable}
     made_in_python |= {errors.ProviderNotFound, errors.AmbiguousProvider, errors.OperationDenied}
     made_in_python |= {errors.ProviderNotLoaded, errors.AmbiguousIdentity}
+    made_in_python |= {errors.RolloutOver, errors.NoSplit, errors.WebChatNotFound}
+    made_in_python |= {errors.InvalidSignature}
     made_in_python |= {errors.Held, errors.LostRace, errors.Fenced}
     given = {kind for kind, _ in call.REFUSALS.values()} - {errors.QueueFull}
     leaves = {

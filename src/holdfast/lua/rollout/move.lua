@@ -8,7 +8,7 @@
 --- @ok ID STATE VERSION DATA
 --- @no deployment_not_found | ambiguous_deployment | rollout_not_found | stale_rollout | stale_generation
 --- @no revision_not_found | revision_not_ready
---- @flags write
+--- @flags allow-oom
 --- @requires lib/core/clock lib/core/reply lib/deploy/deployments lib/deploy/splits
 --- @requires lib/deploy/rollouts
 
@@ -17,9 +17,8 @@ local function run(tag, args)
   local now = clock.now(tag)
   local name, refusal = deployments.find(tag, env, tenant, deployment)
   if not name then return refusal end
-  local found
-  found, refusal = rollouts.read(tag, name, id)
-  if not found then return refusal end
+  local found = rollouts.read(tag, name, id)
+  if not found then return reply.no('rollout_not_found', 'id', id) end
   if found.call == call then return { 'ok', unpack(rollouts.row(id, found)) } end
   if found.version ~= tonumber(version) then
     return reply.no('stale_rollout', 'id', id, 'state', found.state, 'version', found.version)

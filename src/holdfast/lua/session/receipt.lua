@@ -5,7 +5,7 @@
 --- @arg env @arg tenant @arg endpoint that reports; it knows no sessions of others
 --- @ok noted | kept
 --- @no session_not_found | reply_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned session
 --- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/transcript
 
 local RANKS = { failed = 1, delivered = 2, read = 3 }

@@ -9,12 +9,12 @@ local rollouts = {}
 local MOST = 20
 local ACTIVE = { running = true, paused = true }
 
---- Its fields, or nil and a refusal.
+--- Its fields, or nil if the deployment has no such rollout.
 function rollouts.read(tag, name, id)
   local found = server.call(
     'HMGET', keys.rollout(tag, id), 'deployment', 'revision', 'state', 'version', 'call', 'data'
   )
-  if found[1] ~= name then return nil, reply.no('rollout_not_found', 'id', id) end
+  if found[1] ~= name then return nil end
   return { revision = found[2], state = found[3], version = tonumber(found[4]), call = found[5], data = found[6] }
 end
 
@@ -27,7 +27,8 @@ end
 --- Why a split cannot be set to these entries now, or nil.
 function rollouts.refusal(tag, name, split, expected, entries)
   if split.generation ~= tonumber(expected) then
-    return reply.no('stale_generation', 'id', name:match('[^|]+$'), 'generation', split.generation)
+    local deployment = name:match('[^|]+$')
+    return reply.no('stale_generation', 'id', deployment, 'generation', split.generation)
   end
   return splits.misfit(tag, name, entries)
 end
