@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from holdfast.engine import Engine
+from holdfast.engine import Engine, opened_endpoints
+from holdfast.errors import PayloadUnreadable
 from holdfast.server.auth import identity
 from holdfast.server.http import openapi, problems
 from holdfast.store.store import Store, StoreSettings
@@ -76,6 +77,8 @@ async def test_routes_declare_what_they_answer_when_the_store_fails(
     """A replica, lost replies, no memory left, no server: neither more nor less than declared."""
     # Who is known stays so, however slow the machine is.
     monkeypatch.setattr(identity, "FRESH_S", 600.0)
+    # And what an endpoint is, is asked each time.
+    monkeypatch.setattr(opened_endpoints, "KNOWN_S", -1.0)
     with start_server() as server, server.raw() as raw:
         async with impatient(server, tmp_path) as stage:
             requests: dict[str, Request] = {}
@@ -105,6 +108,7 @@ async def test_routes_declare_what_they_answer_when_the_store_fails(
         (name, error.code)
         for name, route in ROUTES.items()
         for error in openapi.refusals(route)
-        if problems.status_of(error) == UNAVAILABLE
+        # What lacks a key of the codec is in test_encryption.py.
+        if problems.status_of(error) == UNAVAILABLE and error is not PayloadUnreadable
     }
     assert (got - declared, declared - got - WAYS.keys()) == (set(), set())

@@ -24,6 +24,7 @@ SETTLE = "POST /v1/executions/{id}/usage/settle"
 TURN = "POST /v1/executions/{id}/turn"
 STATE = "POST /v1/executions/{id}/session-state"
 CONVERSING = (TURN, STATE)
+RECEIVE = "POST /v1/executions/{id}/receive"
 WELCOME = "POST /v1/executions/{id}/welcome"
 HOLDING = [
     name
@@ -57,6 +58,8 @@ async def _held(stage: Stage, name: str) -> Request:
     if name == SETTLE:
         reserve = stage.engine.budgets.spending.reserve
         await reserve(claim.id, claim.lease, {"tokens": 2_000}, key="call-17")
+    if name == RECEIVE:
+        await stage.engine.signal(claim.id, "speed")
     return await _holding(stage, name, claim)
 
 

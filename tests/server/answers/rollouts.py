@@ -26,6 +26,15 @@ async def _started(stage: Stage, name: str) -> Request:
     return await stage.request(name, path, revision=f"n-{path['d']}")
 
 
+@way(200, f"POST {ALL}/{{o}}/continue")
+async def _continued(stage: Stage, name: str) -> Request:
+    made = await rollout(stage.engine, OURS)
+    path = {"env": "local", "d": made, "o": f"o-{made}"}
+    ref = DeploymentRef(env="local", id=made, tenant=OURS)
+    await stage.engine.rollouts.pause(ref, path["o"])
+    return await stage.request(name, path)
+
+
 @way("no_split", START)
 async def _unrouted(stage: Stage, name: str) -> Request:
     made = await deployment(stage.engine, OURS)
