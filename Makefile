@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-JOBS   ?= auto
+# The tests often wait for other processes: half as many again as there are cores.
+JOBS   ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n + n / 2)))
 
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes; without bytecode each would compile the package.
