@@ -26,7 +26,29 @@ class Meter:
     """How long a coroutine has computed since its last rest."""
 
     def __init__(self) -> None:
-        self.spent_s = 0.0
+        self._before_s = 0.0
+        #: When the coroutine went on after its last wait; None while it waits.
+        self._since: float | None = None
+
+    @property
+    def spent_s(self) -> float:
+        """The time so far, also that of a coroutine which has not waited yet."""
+        now = time.perf_counter()
+        return self._before_s + (0.0 if self._since is None else now - self._since)
+
+    def reset(self) -> None:
+        """Begin again after a rest."""
+        self._before_s = 0.0
+        if self._since is not None:
+            self._since = time.perf_counter()
+
+    def go(self) -> None:
+        """Note that the coroutine computes."""
+        self._since = time.perf_counter()
+
+    def halt(self) -> None:
+        """Note that the coroutine waits."""
+        self._before_s, self._since = self.spent_s, None
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine and measure the time between its waits."""
@@ -42,13 +64,13 @@ class _Measured:
     def __await__(self) -> Generator[Any, Any, Any]:
         step, given = self._coroutine.send, None
         while True:
-            started = time.perf_counter()
+            self._meter.go()
             try:
                 awaited = step(given)
             except StopIteration as ended:
                 return ended.value
             finally:
-                self._meter.spent_s += time.perf_counter() - started
+                self._meter.halt()
             try:
                 given = yield awaited
                 step = self._coroutine.send
@@ -70,12 +92,13 @@ class Pace:
 
     async def rest(self, tenant: str, meter: Meter) -> None:
         """Rest if the flow has computed for long; returns at once otherwise."""
-        if meter.spent_s < BURST_S:
+        spent_s = meter.spent_s
+        if spent_s < BURST_S:
             return
         lane = self._lanes.setdefault(tenant, asyncio.Lock())
         async with lane:
-            await asyncio.sleep(meter.spent_s * REST if self._has_others(tenant) else 0)
-        meter.spent_s = 0.0
+            await asyncio.sleep(spent_s * REST if self._has_others(tenant) else 0)
+        meter.reset()
 
     def _has_others(self, tenant: str) -> bool:
         since = time.monotonic() - ACTIVE_S

@@ -57,10 +57,27 @@ async def test_a_flow_rests_if_it_computed_for_long_beside_others(
 ) -> None:
     """In proportion; afterwards it starts to count again."""
     pace, meter = Pace(), Meter()
-    meter.spent_s = spent_s
+    meter._before_s = spent_s
     for tenant in ("acme", "beta") if others else ("acme",):
         pace.begin(tenant)
     started = time.monotonic()
     await pace.rest("acme", meter)
     assert (time.monotonic() - started >= spent_s * pacing.REST > 0) is rests
     assert meter.spent_s == 0.0
+
+
+async def test_a_flow_that_never_waits_rests_as_well() -> None:
+    """Nodes that only compute give no occasion to look at the clock but this one."""
+    pace, meter = Pace(), Meter()
+
+    async def work() -> float:
+        ends_at = time.perf_counter() + 2 * pacing.BURST_S
+        while time.perf_counter() < ends_at:
+            pass
+        started = time.monotonic()
+        await pace.rest("acme", meter)
+        return time.monotonic() - started
+
+    for tenant in ("acme", "beta"):
+        pace.begin(tenant)
+    assert await meter.run(work()) >= 2 * pacing.BURST_S * pacing.REST
