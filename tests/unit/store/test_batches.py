@@ -85,7 +85,7 @@ async def test_calls_that_come_meanwhile_go_in_the_next(server: Server, calls: B
 
 
 async def test_a_full_call_does_not_wait(server: Server, calls: Batches) -> None:
-    """So many callers are not slowed down by one call that takes long."""
+    """One call that takes long does not hold up a crowd of callers."""
     async with server.closed():
         first = asyncio.ensure_future(calls.call("t", ("a", b"1")))
         await server.reached(1)
