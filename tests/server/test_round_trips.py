@@ -28,7 +28,7 @@ _GROWTH = ["hf_graph_describe", "hf_graph_members"]
 SEVERAL = {
     "POST /v1/executions/{id}/usage": _HOLDER,
     "POST /v1/executions/{id}/usage/reserve": _HOLDER,
-    "POST /v1/executions/{id}/frames": ["hf_stream_summary", "hf_stream_append"],
+    "POST /v1/executions/{id}/frames": ["hf_stream_summary", "hf_stream_append_all"],
     "POST /v1/graphs/{id}/members": [*_GROWTH, "hf_graph_extend"],
     "POST /v1/graphs/{id}/edges": _GROWTH,
     "GET /v1/executions/{id}/timeline": [

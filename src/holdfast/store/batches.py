@@ -15,7 +15,7 @@ from typing import Any
 
 from holdfast.store import restrictions
 from holdfast.store.valkey import library
-from holdfast.store.valkey.call import Caller
+from holdfast.store.valkey.call import Caller, refusal_of
 
 #: Bounds the time for which one call occupies the server.
 MOST_ITEMS = 64
@@ -23,6 +23,14 @@ MOST_BYTES = 1024 * 1024
 
 Item = Sequence[str | bytes]
 _Waiting = tuple[Item, asyncio.Future[list[Any]]]
+
+
+def accepted(answer: list[Any]) -> list[Any]:
+    """Return the values of an item's answer. Raises the refusal, if it is one."""
+    word, *rest = answer
+    if word != b"ok":
+        raise refusal_of(rest)
+    return rest
 
 
 class Batches:

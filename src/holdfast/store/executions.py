@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
 
 import msgspec
 
@@ -30,10 +29,10 @@ from holdfast.model.sealing import Sealing, is_sealed
 from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
 from holdfast.store import decode
-from holdfast.store.batches import Batches
+from holdfast.store.batches import Batches, accepted
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.grants import Grant, Verdict, Wanted
-from holdfast.store.valkey.call import refusal, refusal_of
+from holdfast.store.valkey.call import refusal
 
 #: Bounds how long one call keeps the server busy, to about 2 ms.
 ITEMS_IN_CALL = 100
@@ -351,7 +350,7 @@ class Executions(Domain):
         """End an execution with its result."""
         sealed = self._sealing.seal_once(result, "result", execution_id)
         item = (execution_id, lease.fence, sealed, content_type)
-        _accepted(await self._completions.call(self._store.tag_of(execution_id), item))
+        accepted(await self._completions.call(self._store.tag_of(execution_id), item))
 
     async def fail(
         self, execution_id: str, lease: Lease, failure: Failure
@@ -396,7 +395,7 @@ class Executions(Domain):
         """Record a step; returns its recorded result, which is the first one."""
         sealed = self._sealing.seal(result, "step", step_scope(execution_id, name))
         item = (execution_id, lease.fence, name, sealed)
-        known = _accepted(await self._checkpoints.call(self._store.tag_of(execution_id), item))
+        known = accepted(await self._checkpoints.call(self._store.tag_of(execution_id), item))
         return open_step(self._sealing, execution_id, name, known[0]) if known else result
 
     async def continue_as(
@@ -471,14 +470,6 @@ def open_step(sealing: Sealing, execution_id: str, name: str, result: bytes) -> 
     session = session_of(execution_id) or ""
     step = step_scope(execution_id, name)
     return sealing.open(result, step=step, message=session, state=session)
-
-
-def _accepted(reply: list[Any]) -> list[Any]:
-    """Return the values of an answer. Raises the refusal, if it is one."""
-    word, *rest = reply
-    if word != b"ok":
-        raise refusal_of(rest)
-    return rest
 
 
 def _start_delay_ms(item: NewExecution) -> int:

@@ -14,7 +14,8 @@ from holdfast.model.frames import Appended, Frame, FramePage, NewFrame, Summary
 from holdfast.model.moments import from_ms
 from holdfast.model.sealing import Sealing
 from holdfast.model.states import State
-from holdfast.store.domain import Domain
+from holdfast.store.batches import Batches, accepted
+from holdfast.store.domain import Domain, Partitioned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,10 @@ class Followed:
 
 class Streams(Domain):
     """Frames and held documents of executions."""
+
+    def __init__(self, store: Partitioned) -> None:
+        super().__init__(store)
+        self._appends = Batches(store.caller, "hf_stream_append_all")
 
     async def append(
         self,
@@ -55,6 +60,7 @@ class Streams(Domain):
             key,
             "" if patched is None else str(patched.version),
             b"" if patched is None else seal(patched.document, "document", execution_id),
+            str(len(frames)),
         ]
         for frame in frames:
             args += (
@@ -65,7 +71,7 @@ class Streams(Domain):
                 seal(frame.payload, "frame", execution_id),
             )
         tag = self._store.tag_of(execution_id)
-        word, *rest = await self._call.write("hf_stream_append", tag, *args)
+        word, *rest = accepted(await self._appends.call(tag, args))
         if word == b"changed":
             version, document = rest
             return self._summary(execution_id, version, document)

@@ -8,6 +8,7 @@
 --- @requires lib/execution/steps
 
 local OK = { 'ok' }
+local NEEDED = { 'plain', 'steps' }
 
 local function add(tag, id, rec, name, result, now)
   local number = tonumber(rec.steps or 0) + 1
@@ -27,7 +28,7 @@ local function run(tag, args, tenant)
     local id, fence, rec = args[i], args[i + 1], nil
     local refusal = tenant and ownership.execution(tag, id, tenant)
     if not refusal then
-      rec = lease.held(tag, id, fence, now)
+      rec = lease.held(tag, id, fence, now, NEEDED)
       if not rec then rec, refusal = lease.check(tag, id, fence, now) end
     end
     answers[#answers + 1] = rec and add(tag, id, rec, args[i + 2], args[i + 3], now) or refusal

@@ -14,7 +14,8 @@ local PLAIN = {
   claimed = true, ended = true, born = true, tenant = true, lane = true, kind = true, requires = true,
   priority = true, rank = true, retry = true, give_up = true, max_reclaims = true, max_replays = true,
   key = true, digest = true, nonce = true, trace = true, tagged = true, tags = true, input = true,
-  result = true, content_type = true, steps = true, plain = true,
+  result = true, content_type = true, steps = true, plain = true, streamed = true, pct = true,
+  progress_at = true, view = true,
 }
 
 local TERMINAL = { completed = true, failed = true, cancelled = true, expired = true, skipped = true }

@@ -19,12 +19,14 @@ function lease.check(tag, id, fence, now)
   return nil, reply.no('stale_lease', 'id', id, 'state', rec.state, 'epoch', rec.epoch or '0'), rec
 end
 
---- What a step needs of the record, if the holder may continue; else nil, and `check` says why.
-function lease.held(tag, id, fence, now)
-  local key = keys.record(tag, id)
-  local found = server.call('HMGET', key, 'fence', 'state', 'due', 'plain', 'steps')
+--- Those fields of the record that `names` lists, if the holder may continue; else nil, and `check` says
+--- why.
+function lease.held(tag, id, fence, now, names)
+  local found = server.call('HMGET', keys.record(tag, id), 'fence', 'state', 'due', unpack(names))
   if found[1] ~= fence or found[2] ~= 'active' or tonumber(found[3]) <= now then return nil end
-  return { plain = found[4], steps = found[5] }
+  local rec = {}
+  for i, name in ipairs(names) do rec[name] = found[i + 3] or nil end
+  return rec
 end
 
 --- What the end of a plain execution needs of the record, if the holder may end it; else nil, and

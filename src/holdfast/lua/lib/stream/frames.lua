@@ -19,16 +19,21 @@ local CHUNK, MOST_STEPS = 32, 100
 local TAIL_MS = 60000
 local MOST_TAILS = 1000
 
+-- What a stream has that nothing was written to.
+local EMPTY = {
+  __index = { last = 0, at = 0, bytes = 0, since = 0, live_bytes = 0, live_since = 0, version = 0 },
+}
+
 --- What is known of a stream; of one that does not exist yet, that it is empty.
 function frames.open(tag, id)
-  local stream = { last = 0, at = 0, bytes = 0, since = 0, live_bytes = 0, live_since = 0, version = 0 }
+  local stream = setmetatable({}, EMPTY)
   local flat = server.call('HGETALL', keys.stream(tag, id))
   for i = 1, #flat, 2 do stream[flat[i]] = tonumber(flat[i + 1]) end
   return stream
 end
 
 --- How much of a tenant's streams is kept.
-local function bounds_of(tag, tenant)
+function frames.bounds_of(tag, tenant)
   local names, fields, bounds = { 'frames', 'bytes', 'age' }, {}, {}
   for _, name in ipairs(names) do
     fields[#fields + 1] = 'stream|' .. tenant .. '|' .. name
@@ -73,6 +78,8 @@ end
 --- Drop the oldest frames of a log until it is within its bounds.
 local function trim(log, stream, prefix, bounds)
   local bytes, since, oldest = prefix .. 'bytes', prefix .. 'since', stream.at - bounds.age
+  -- The log has no more frames than were ever written, so most calls need not count them.
+  if stream.last <= bounds.frames and stream[bytes] <= bounds.bytes and stream[since] > oldest then return end
   local count = server.call('XLEN', log)
   for _ = 1, MOST_STEPS do
     if count == 0 then break end
@@ -121,8 +128,9 @@ function frames.unsaid(stream, rec, given)
   return left
 end
 
---- Write frames of a holder, each a table; trims the logs and notifies live readers.
-function frames.append(tag, id, stream, rec, now, added)
+--- Write frames of a holder, each a table; trims the logs to the bounds of the tenant and notifies live
+--- readers.
+function frames.append(tag, id, stream, rec, now, added, bounds)
   if stream.live_since > 0 and server.call('EXISTS', keys.live(tag, id)) == 0 then
     stream.live_since, stream.live_bytes = 0, 0
   end
@@ -132,7 +140,7 @@ function frames.append(tag, id, stream, rec, now, added)
     frame.attempt = stream.attempt
     frames.add(tag, id, stream, now, frame)
   end
-  trim(keys.frames(tag, id), stream, '', bounds_of(tag, rec.tenant))
+  trim(keys.frames(tag, id), stream, '', bounds)
   if stream.live_since > 0 then
     trim(keys.live(tag, id), stream, 'live_', LIVE)
     server.call('PEXPIRE', keys.live(tag, id), 2 * LIVE.age)
@@ -148,7 +156,7 @@ end
 
 --- A new attempt of an execution that has streamed was claimed.
 function frames.begin_attempt(tag, id, rec, now)
-  frames.append(tag, id, frames.open(tag, id), rec, now, {})
+  frames.append(tag, id, frames.open(tag, id), rec, now, {}, frames.bounds_of(tag, rec.tenant))
 end
 
 --- Notify every process that reads live.

@@ -1,4 +1,4 @@
-"""hf_stream_append."""
+"""hf_stream_append_all."""
 
 from __future__ import annotations
 
