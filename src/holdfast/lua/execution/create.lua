@@ -35,14 +35,14 @@ local function find_taken(tag, item, input, is_new, now)
   return answer_taken(id, { state = found[1], digest = found[2], nonce = found[3] }, item)
 end
 
---- The code of why an item cannot be created now, or nil.
-local function find_obstacle(tag, item, lane)
+--- The refusal of an item that cannot be created now, or nil.
+local function refuse(tag, item, lane)
   local id, tenant = item.id, item.tenant
-  if lane == 'draining' then return 'lane_draining' end
+  if lane == 'draining' then return { 'no', 'lane_draining', id } end
   if item.rev and needs.refusal(tag, id, tenant, item.rev, children.parent_of(id)) then
-    return 'revision_draining'
+    return { 'no', 'revision_draining', id }
   end
-  if item.bond and not children.can_bind(tag, id, tenant) then return 'parent_ended' end
+  if item.bond and not children.can_bind(tag, id, tenant) then return { 'no', 'parent_ended', id } end
   return nil
 end
 
@@ -92,8 +92,7 @@ local function run(tag, args)
     local id, lane, input = item.id, item.lane, args[2 * i]
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
     local answer = find_taken(tag, item, input, all_new and not ids[id], now)
-    local obstacle = not answer and find_obstacle(tag, item, lanes[lane])
-    if obstacle then answer = { 'no', obstacle, id } end
+    answer = answer or refuse(tag, item, lanes[lane])
     if item.schedule then answer = schedules.turn(tag, item, answer, now) end
     if not answer then
       if ruled then item.limits = limits.resolve(tag, item) end
