@@ -17,7 +17,7 @@ from holdfast.store.valkey import failures
         ("READONLY You can't write against a read only replica.", False),
         ("OOM command not allowed when used memory > 'maxmemory'.", False),
         ("ERR Function not found", False),
-        ("ERR hf_execution_claim: no such task", True),
+        ("ERR hf_execution_claim_many: no such task", True),
         ("ERR user_function:12: this text has READONLY inside", True),
     ],
 )

@@ -320,13 +320,13 @@ class LifecycleMachine(ComparingMachine):
         call = done[-1 - index % len(done)]
         again = self.world.run(self.world.caller.send(call.function, call.tag, call.args))
         self._after_refusal()
-        if call.function == "hf_execution_claim":
+        if call.function == "hf_execution_claim_many":
             assert [row[0].decode() for row in again.answer or ()] == self._still_held(call)
         elif call.args[0] in self.model.runs:
             assert again.answer == call.answer
 
     def _is_once(self, number: int, call: Call) -> bool:
-        if call.function == "hf_execution_claim":
+        if call.function == "hf_execution_claim_many":
             return True
         return call.function in ONCE and number >= self.first_calls.get(str(call.args[0]), 0)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
@@ -30,9 +31,12 @@ from holdfast.model.sealing import Sealing
 from holdfast.model.session_keys import SessionKey, SessionRef
 from holdfast.model.states import AttemptKind, State
 from holdfast.model.waitpoints import Effect, Signal, Source, waitpoint_id
+from holdfast.store.grants import Grant
 
 #: What a claim hands out of the key of a session, besides the tenant.
 SESSION_PARTS = ("env", "endpoint", "conversation", "user")
+#: id, epoch, limits.
+_GRANT_VALUES = 3
 
 
 def claim(row: Sequence[Any], lease_id: str, sealing: Sealing) -> Claim:
@@ -66,6 +70,67 @@ def claim(row: Sequence[Any], lease_id: str, sealing: Sealing) -> Claim:
         session=_session(execution_id.decode(), record),
         kept=b"tail" in record,
         passed=[passed(sealing, *given) for given in upstreams[0]] if upstreams else (),
+    )
+
+
+def claims(reply: Iterable[Any], lease_id: str, sealing: Sealing) -> tuple[list[Claim], list[Grant]]:
+    """Decode what a claim gives: leases, and grants of executions with limits."""
+    found: list[Claim] = []
+    grants: list[Grant] = []
+    cohorts: dict[bytes, _Cohort] = {}
+    lease = Lease(lease_id, 1, 0)
+    values = iter(reply)
+    for value in values:
+        if isinstance(value, bytes):
+            found.append(_first_claim(value, next(values), lease, cohorts))
+        elif len(value) == _GRANT_VALUES:
+            grants.append(Grant(value[0].decode(), value[1], value[2].decode()))
+        else:
+            found.append(claim(value, lease_id, sealing))
+    return found, grants
+
+
+class _Cohort(NamedTuple):
+    """What the first claims of one reply have in common."""
+
+    tenant: str
+    lane: str
+    kind: str
+    expires_at: datetime
+    requires: tuple[str, ...]
+
+
+def _cohort(packed: bytes) -> _Cohort:
+    tenant, lane, kind, due, requires = packed.split(b" ")
+    expires_at = from_ms(int(due))
+    return _Cohort(tenant.decode(), lane.decode(), kind.decode(), expires_at, names(requires))
+
+
+def _first_claim(
+    line: bytes, payload: bytes, lease: Lease, cohorts: dict[bytes, _Cohort]
+) -> Claim:
+    """Decode the first claim of a plain execution."""
+    execution_id, birth, priority, trace, packed = line.split(b" ", 4)
+    cohort = cohorts.get(packed)
+    if cohort is None:
+        cohort = cohorts[packed] = _cohort(packed)
+    return Claim(
+        id=ExecutionId(execution_id.decode()),
+        tenant=cohort.tenant,
+        lane=cohort.lane,
+        kind=cohort.kind,
+        input=payload,
+        lease=lease,
+        expires_at=cohort.expires_at,
+        attempt_kind=AttemptKind.INITIAL,
+        priority=int(priority) if priority else 0,
+        requires=cohort.requires,
+        tags={},
+        created_at=from_ms(int(birth) // 1000),
+        deadline_at=None,
+        timeout_at=None,
+        steps={},
+        traceparent=trace.decode() if trace else None,
     )
 
 

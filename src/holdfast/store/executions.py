@@ -40,8 +40,6 @@ BYTES_IN_CALL = 1 << 20
 #: A key that comes together with an id is remembered at least this long after its start.
 ALIAS_TTL_MS = 30 * 86_400_000
 
-#: id, epoch, limits.
-_GRANT_VALUES = 3
 _ADMITTED = ("", "", "", "")
 
 _pack = msgspec.msgpack.Encoder().encode
@@ -310,7 +308,7 @@ class Executions(Domain):
     async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], list[Grant]]:
         """Lease ready executions of one partition; those with limits get grants."""
         rows = await self._call.write(
-            "hf_execution_claim",
+            "hf_execution_claim_many",
             tag,
             wanted.request,
             wanted.worker,
@@ -321,13 +319,7 @@ class Executions(Domain):
             ",".join(wanted.capabilities),
             "" if wanted.kinds is None else f",{','.join(wanted.kinds)},",
         )
-        claims, grants = [], []
-        for row in rows:
-            if len(row) == _GRANT_VALUES:
-                grants.append(Grant(row[0].decode(), row[1], row[2].decode()))
-            else:
-                claims.append(decode.claim(row, wanted.request, self._sealing))
-        return claims, grants
+        return decode.claims(rows, wanted.request, self._sealing)
 
     async def activate(
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]

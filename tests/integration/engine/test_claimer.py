@@ -74,7 +74,7 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(live: Engin
     asked: list[str | bytes] = []
 
     async def note(command: Command) -> None:
-        if command[1] == "hf_execution_claim":
+        if command[1] == "hf_execution_claim_many":
             asked.append(command[3])
 
     async with live.executions.claimer(worker="w") as claimer:
@@ -95,7 +95,7 @@ async def test_other_kinds_do_not_wake_a_claimer(live: Engine) -> None:
     asked: list[str | bytes] = []
 
     async def note(command: Command) -> None:
-        if command[1] == "hf_execution_claim":
+        if command[1] == "hf_execution_claim_many":
             asked.append(command[3])
 
     async with live.executions.claimer(worker="w", kinds=["ours"]) as claimer:

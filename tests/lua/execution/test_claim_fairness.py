@@ -1,4 +1,4 @@
-"""hf_execution_claim: whose turn it is, by priority, age, tenants and weights."""
+"""hf_execution_claim_many: whose turn it is, by priority, age, tenants and weights."""
 
 from __future__ import annotations
 

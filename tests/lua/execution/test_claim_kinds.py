@@ -1,4 +1,4 @@
-"""hf_execution_claim: a worker that names its kinds gets no others."""
+"""hf_execution_claim_many: a worker that names its kinds gets no others."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_the_marker_tells_release_and_digest() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "hf_execution_claim",
+        "hf_execution_claim_many",
         "hf_revision_1",
         "hf_revision_x_ab",
         "hf_revision_1_XY",

@@ -6,42 +6,30 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event completed
 --- @flags allow-oom @owned items
---- @requires lib/core/keys lib/core/clock lib/core/record lib/core/ownership lib/execution/lease
---- @requires lib/execution/finish lib/core/settings
+--- @requires lib/core/clock lib/core/record lib/core/ownership lib/execution/lease
+--- @requires lib/execution/finish lib/execution/plain_ends
 
 local OK = { 'ok' }
 
---- The changes of a result to a record.
-local function changes_of(tag, id, result, content_type)
+--- End an execution that is not plain, or refuse to.
+local function complete(tag, id, fence, result, content_type, now)
+  local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'completed')
+  if not rec then return ended and OK or refusal end
   local changes = {}
-  record.put_payload(keys.result(tag, id), 'result', result, changes)
-  if content_type ~= '' then
-    changes[#changes + 1] = 'content_type'
-    changes[#changes + 1] = content_type
-  end
-  return changes
+  record.put_result(tag, id, result, content_type, changes)
+  finish.now(tag, id, rec, 'completed', now, changes)
+  return OK
 end
 
 local function run(tag, args, tenant)
   local now = clock.now(tag)
-  local answers, plain, kept = { 'ok' }, {}, {}
+  local plain, answers = plain_ends.open(now), { 'ok' }
   for i = 1, #args, 4 do
-    local id, fence = args[i], args[i + 1]
-    local refusal = tenant and ownership.execution(tag, id, tenant)
-    local rec = not refusal and lease.plain(tag, id, fence, now)
-    if rec then
-      kept[rec.tenant] = kept[rec.tenant] or settings.keep(tag, rec.tenant, 'completed')
-      rec.keep = kept[rec.tenant]
-      finish.write(tag, id, rec, 'completed', now, changes_of(tag, id, args[i + 2], args[i + 3]))
-      plain[#plain + 1] = { id, rec }
-    elseif not refusal then
-      local ended
-      rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'completed')
-      if rec then finish.now(tag, id, rec, 'completed', now, changes_of(tag, id, args[i + 2], args[i + 3])) end
-      if ended then refusal = nil end
-    end
-    answers[#answers + 1] = refusal or OK
+    local id, fence, result, content_type = args[i], args[i + 1], args[i + 2], args[i + 3]
+    local answer = tenant and ownership.execution(tag, id, tenant)
+    if not answer and plain_ends.complete(tag, id, fence, result, content_type, plain) then answer = OK end
+    answers[#answers + 1] = answer or complete(tag, id, fence, result, content_type, now)
   end
-  if #plain > 0 then finish.list(tag, plain, 'active', now) end
+  plain_ends.close(tag, plain)
   return answers
 end

@@ -9,7 +9,7 @@
 --- @flags write
 --- @requires lib/core/keys lib/core/clock lib/execution/birth lib/core/index lib/execution/ready
 --- @requires lib/core/settings lib/core/stamps lib/core/timers lib/admin/schedules lib/limit/limits
---- @requires lib/execution/windows lib/execution/children lib/deploy/needs
+--- @requires lib/execution/windows lib/execution/children lib/deploy/needs lib/core/cohorts
 
 --- The answer for an id that is taken: by the same call, by the same content, or by other content.
 local function answer_taken(id, found, item)
@@ -18,8 +18,9 @@ local function answer_taken(id, found, item)
   return { 'no', item.key and not item.named and 'idempotency_conflict' or 'id_conflict', id }
 end
 
---- The answer for an item that already exists, or whose key is bound to another id.
-local function find_taken(tag, item, input, now)
+--- The answer for an item that already exists, or whose key is bound to another id. `is_new` says that
+--- there is no execution with its id.
+local function find_taken(tag, item, input, is_new, now)
   if item.window then return windows.answer(tag, item, input, now) end
   local id = item.id
   local alias = item.key and not item.named and server.call('GET', keys.alias(tag, item.tenant, item.key))
@@ -28,49 +29,90 @@ local function find_taken(tag, item, input, now)
     if other ~= id and digest ~= item.digest then return { 'no', 'idempotency_conflict', other, digest } end
     if other ~= id then return { 'duplicate', other, '' } end
   end
-  local state = server.call('HGET', keys.record(tag, id), 'state')
-  if not state then return nil end
-  local rest = server.call('HMGET', keys.record(tag, id), 'digest', 'nonce')
-  return answer_taken(id, { state = state, digest = rest[1], nonce = rest[2] }, item)
+  if is_new then return nil end
+  local found = server.call('HMGET', keys.record(tag, id), 'state', 'digest', 'nonce')
+  if not found[1] then return nil end
+  return answer_taken(id, { state = found[1], digest = found[2], nonce = found[3] }, item)
+end
+
+--- The refusal of an item that cannot be created now, or nil.
+local function refuse(tag, item, lane)
+  local id, tenant = item.id, item.tenant
+  if lane == 'draining' then return { 'no', 'lane_draining', id } end
+  if item.rev and needs.refusal(tag, id, tenant, item.rev, children.parent_of(id)) then
+    return { 'no', 'revision_draining', id }
+  end
+  if item.bond and not children.can_bind(tag, id, tenant) then return { 'no', 'parent_ended', id } end
+  return nil
+end
+
+--- Decode the items. Returns them, and whether none of their ids is taken.
+local function decode(tag, args)
+  local items, records = {}, {}
+  for i = 1, #args, 2 do
+    local item = cmsgpack.unpack(args[i])
+    items[#items + 1] = item
+    records[#records + 1] = keys.record(tag, item.id)
+  end
+  return items, server.call('EXISTS', unpack(records)) == 0
+end
+
+--- Add a new execution to those that are listed together: the ones that are ready and have nothing
+--- particular by cohort.
+local function collect(new, id, rec)
+  if rec.state == 'waiting' and not (rec.rank or rec.requires or rec.rev) then
+    cohorts.add(cohorts.of(new.cohorts, rec.tenant, rec.lane, rec.kind), id, rec.born)
+    return
+  end
+  local one = { id, rec }
+  new.others[#new.others + 1] = one
+  if rec.state == 'waiting' then new.ready[#new.ready + 1] = one end
+end
+
+--- Write the inputs of new executions that have keys of their own, and list all.
+local function list(tag, new)
+  if #new.inputs > 0 then server.call('MSET', unpack(new.inputs)) end
+  index.move_many(tag, new.others)
+  ready.add_many(tag, new.ready)
+  for _, cohort in ipairs(new.cohorts) do
+    index.shift(tag, cohort, nil, 'waiting')
+    ready.add_cohort(tag, cohort)
+  end
 end
 
 local function run(tag, args)
   local now = clock.now(tag)
-  local stamp = stamps.next(tag, now)
+  local first = stamps.next(tag, now)
+  local stamp = first
   local priority_us, ruled = settings.priority_us(tag), settings.has_rules(tag)
-  local items, answers, lanes, created, ready_now = {}, { 'ok' }, {}, {}, {}
-  for i = 1, #args, 2 do items[#items + 1] = cmsgpack.unpack(args[i]) end
+  local items, all_new = decode(tag, args)
+  local new = { cohorts = {}, others = {}, ready = {}, inputs = {} }
+  local answers, lanes, ids = { 'ok' }, {}, {}
   for i, item in ipairs(items) do
-    local id, lane = item.id, item.lane
+    local id, lane, input = item.id, item.lane, args[2 * i]
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
-    local answer = find_taken(tag, item, args[2 * i], now)
-    if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
-    if not answer and needs.refusal(tag, id, item.tenant, item.rev, children.parent_of(id)) then
-      answer = { 'no', 'revision_draining', id }
-    end
-    if not answer and item.bond and not children.can_bind(tag, id, item.tenant) then
-      answer = { 'no', 'parent_ended', id }
-    end
+    local answer = find_taken(tag, item, input, all_new and not ids[id], now)
+    answer = answer or refuse(tag, item, lanes[lane])
     if item.schedule then answer = schedules.turn(tag, item, answer, now) end
     if not answer then
       if ruled then item.limits = limits.resolve(tag, item) end
-      local rec = birth.compose(item, now, stamp + #created, priority_us)
+      local rec = birth.compose(item, now, stamp, priority_us)
+      stamp, ids[id] = stamp + 1, true
       if item.schedule then schedules.fire(tag, item, rec) end
       children.add(tag, id, rec)
       if rec.bond then children.bind(tag, id, rec.born) end
-      birth.store(tag, id, rec, item, args[2 * i])
-      created[#created + 1] = { id, rec }
-      if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end
+      -- The input of an execution with a window may be replaced by a later item.
+      birth.store(tag, id, rec, item, input, not item.window and new.inputs)
+      collect(new, id, rec)
       if item.window then windows.open(tag, item, now) end
       if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end
       answer = { 'created', rec.state }
     end
     answers[#answers + 1] = answer
   end
-  if #created > 0 then
-    stamps.take(tag, stamp + #created - 1)
-    index.move_many(tag, created)
-    ready.add_many(tag, ready_now)
+  if stamp > first then
+    stamps.take(tag, stamp - 1)
+    list(tag, new)
   end
   return answers
 end

@@ -62,6 +62,15 @@ function index.move_many(tag, many, from)
   end
 end
 
+--- Move a cohort from the list of a state to that of another; new executions come from none. Nobody follows
+--- one of them, and none needs a revision.
+function index.shift(tag, cohort, from, to)
+  local tenant, cell = cohort.tenant, cohort.lane .. '|' .. cohort.kind .. '|'
+  add(tag, tenant, cell .. to, unpack(cohort.births))
+  if from then remove(tag, tenant, cell .. from, unpack(cohort.ids)) end
+  feed.shifted(tag, cohort, from, to)
+end
+
 function index.add_tags(tag, id, rec, tags)
   for i = 1, #tags, 2 do
     server.call('ZADD', keys.tagged(tag, rec.tenant, tags[i], tags[i + 1]), rec.born, id)

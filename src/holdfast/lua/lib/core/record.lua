@@ -84,13 +84,25 @@ function record.open_attempt(rec)
   return (rec.state == 'active' or rec.open) and rec.attempts - 1 or nil
 end
 
+--- Whether a payload is kept in the record.
+function record.is_inline(bytes) return #bytes <= INLINE_BYTES end
+
 --- Put a payload into `changes` if it is small, else into its own key.
 function record.put_payload(key, field, bytes, changes)
-  if #bytes <= INLINE_BYTES then
+  if record.is_inline(bytes) then
     changes[#changes + 1] = field
     changes[#changes + 1] = bytes
   else
     server.call('SET', key, bytes)
+  end
+end
+
+--- Put a result into `changes`; an empty content type stands for JSON.
+function record.put_result(tag, id, result, content_type, changes)
+  record.put_payload(keys.result(tag, id), 'result', result, changes)
+  if content_type ~= '' then
+    changes[#changes + 1] = 'content_type'
+    changes[#changes + 1] = content_type
   end
 end
 

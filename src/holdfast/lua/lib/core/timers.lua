@@ -46,7 +46,18 @@ function timers.arm(tag, id, rec, now)
   end
 end
 
---- The same for several that all have something due; `many` is a list of { id, rec }.
+--- Set the timers of a cohort to the same time.
+function timers.arm_cohort(tag, cohort, due, now)
+  local scored = {}
+  for i, id in ipairs(cohort.ids) do
+    scored[2 * i - 1] = due
+    scored[2 * i] = 'x:' .. id
+  end
+  server.call('ZADD', keys.timers(tag), unpack(scored))
+  wake_if_near(tag, due, now)
+end
+
+--- Set the timers of several that all have something due; `many` is a list of { id, rec }.
 function timers.arm_many(tag, many, now)
   local scored, nearest = {}, math.huge
   for _, one in ipairs(many) do

@@ -4,16 +4,18 @@ local birth = {}
 
 -- Fields of an item that are copied to the record unchanged.
 local KEPT = {
-  'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
-  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited', 'trace',
-  'rev', 'on_end', 'bond',
+  tenant = true, lane = true, kind = true, requires = true, priority = true, retry = true, give_up = true,
+  attempt_timeout = true, max_reclaims = true, max_replays = true, keep = true, key = true, digest = true,
+  nonce = true, tagged = true, limited = true, trace = true, rev = true, on_end = true, bond = true,
 }
 
 --- The record of a new execution, as it is written.
 function birth.compose(item, now, born, priority_us)
   local rec = { born = born }
   if item.limits then item.limited = 1 end
-  for _, name in ipairs(KEPT) do rec[name] = item[name] end
+  for name, value in pairs(item) do
+    if KEPT[name] then rec[name] = value end
+  end
   if item.deadline then
     rec.deadline_span = item.deadline
     rec.deadline = now + item.deadline
@@ -45,14 +47,20 @@ function birth.copy(tag, id, rec)
   return item
 end
 
---- Write a new execution; so far only the lists of its tags contain it.
-function birth.store(tag, id, rec, item, input)
-  local fields = {}
+--- Write a new execution; so far only the lists of its tags contain it. An input that the record cannot
+--- hold is added to `inputs`, if given: keys and values, to be written together.
+function birth.store(tag, id, rec, item, input, inputs)
+  local fields, size = {}, 0
   for name, value in pairs(rec) do
-    fields[#fields + 1] = name
-    fields[#fields + 1] = value
+    fields[size + 1], fields[size + 2] = name, value
+    size = size + 2
   end
-  record.put_payload(keys.input(tag, id), 'input', input, fields)
+  if inputs and not record.is_inline(input) then
+    local count = #inputs
+    inputs[count + 1], inputs[count + 2] = keys.input(tag, id), input
+  else
+    record.put_payload(keys.input(tag, id), 'input', input, fields)
+  end
   if item.tagged then
     record.put_payload(keys.tags(tag, id), 'tags', cmsgpack.pack(item.tags), fields)
     index.add_tags(tag, id, rec, item.tags)

@@ -41,9 +41,9 @@ function claims.hand(tag, id, rec)
   end
   local steps
   if rec.session then steps = conversing(tag, id, rec, fields) end
-  steps = steps or rec.steps and server.call('HGETALL', keys.steps(tag, id)) or {}
+  steps = steps or rec.steps and server.call('HGETALL', keys.steps(tag, id)) or ''
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
-  local signals = rec.resumed and suspensions.delivered(tag, id) or {}
+  local signals = rec.resumed and suspensions.delivered(tag, id) or ''
   local passed = rec.inputs and members.passed(tag, id, rec) or nil
   return { id, fields, record.input(tag, id, rec), tags, steps, signals, passed }
 end
@@ -78,11 +78,10 @@ local function opening(rec, request, worker, lease_ms, now)
   return changes
 end
 
---- Lease one execution that was taken out of the ready sets. Nil if it must not run; else what the
+--- Lease one waiting execution that was taken out of the ready sets. Nil if it must not run; else what the
 --- worker gets, and the record, for `settle`. The third value is true for a grant, with limits.
 function claims.open(tag, id, request, worker, lease_ms, now)
   local rec = record.read(tag, id)
-  if not rec or rec.state ~= 'waiting' then return nil end
   -- Its timer is due and will end it.
   if rec.deadline and tonumber(rec.deadline) <= now then return nil end
   if rec.graph and members.barred(tag, rec) then return nil end
@@ -120,9 +119,9 @@ function claims.settle(tag, opened, now)
   timers.arm_many(tag, opened, now)
 end
 
---- Remember the result of a request under a key, so that a repetition after a lost reply gets the same.
-function claims.remember(memory, opened, granted)
-  local ids = {}
+--- Remember the result of a request under a key, so that a repetition after a lost reply gets the same:
+--- `ids`, and those of lists of { id, rec }.
+function claims.remember(memory, ids, opened, granted)
   for _, one in ipairs(opened) do ids[#ids + 1] = one[1] end
   for _, one in ipairs(granted) do ids[#ids + 1] = one[1] end
   server.call('SET', memory, table.concat(ids, ' '), 'PX', MEMORY_MS)

@@ -15,7 +15,7 @@ local TRANSIENT = {
 local MEMBERS_OWN = { 'due' }
 
 --- Write the end of `rec` in `state` to its record. `changes` are further fields.
-function finish.write(tag, id, rec, state, now, changes)
+local function write(tag, id, rec, state, now, changes)
   changes[#changes + 1] = 'state'
   changes[#changes + 1] = state
   changes[#changes + 1] = 'ended'
@@ -27,20 +27,13 @@ function finish.write(tag, id, rec, state, now, changes)
   record.write(tag, id, rec, changes)
 end
 
---- List executions whose end is written, and set their timers; `many` is a list of { id, rec } which all
---- were in state `from`. With `write` this is all that the end of a plain execution takes.
-function finish.list(tag, many, from, now)
-  index.move_many(tag, many, from)
-  timers.arm_many(tag, many, now)
-end
-
 --- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
 --- absent for a completion, which is derived from the record.
 function finish.now(tag, id, rec, state, now, changes, entry)
   local before, watched, bonds = rec.state, rec.watched, rec.bonds
   if before == 'waiting' then ready.remove(tag, id, rec) end
   if rec.limited then limits.leave(tag, id, rec, before, now) end
-  finish.write(tag, id, rec, state, now, changes)
+  write(tag, id, rec, state, now, changes)
   record.clear(tag, id, rec, TRANSIENT)
   if rec.graph then record.clear(tag, id, rec, MEMBERS_OWN) end
   index.move(tag, id, rec, before)

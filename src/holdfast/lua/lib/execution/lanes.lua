@@ -80,12 +80,13 @@ function lanes.open(tag, wanted, now)
   return open
 end
 
---- The id of the execution that the next turn gives; nil when nothing is ready.
+--- The id of the execution that the next turn gives, and the stack that it is from; nil when nothing is
+--- ready.
 function lanes.next(tag, open)
   for _ = 1, #open do
     open.turn = open.turn + 1
-    local id = turns.next(tag, open[open.turn % #open + 1])
-    if id then return id end
+    local id, stack = turns.next(tag, open[open.turn % #open + 1])
+    if id then return id, stack end
   end
   return nil
 end

@@ -29,19 +29,6 @@ function lease.held(tag, id, fence, now, names)
   return rec
 end
 
---- What the end of a plain execution needs of the record, if the holder may end it; else nil, and
---- `check_ending` says more.
-function lease.plain(tag, id, fence, now)
-  local key = keys.record(tag, id)
-  local found =
-    server.call('HMGET', key, 'fence', 'state', 'due', 'plain', 'tenant', 'lane', 'kind', 'born')
-  if found[1] ~= fence or found[2] ~= 'active' or found[4] ~= '1' then return nil end
-  if tonumber(found[3]) <= now then return nil end
-  return {
-    state = 'active', plain = '1', tenant = found[5], lane = found[6], kind = found[7], born = found[8],
-  }
-end
-
 --- Check the holder of a call that ends its attempt with `event`. Returns the record if it may;
 --- else nil, a refusal, and the log entry of the same call if it has ended the attempt already.
 function lease.check_ending(tag, id, fence, now, event)

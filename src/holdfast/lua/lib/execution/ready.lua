@@ -65,6 +65,12 @@ function ready.add_many(tag, many)
   end
 end
 
+--- The same for a cohort whose executions require nothing and are ranked by birth.
+function ready.add_cohort(tag, cohort)
+  server.call('ZADD', ready.set(tag, cohort), unpack(cohort.births))
+  join(tag, cohort)
+end
+
 --- Remove routes without turns, and with the last route of a lane its passes. Returns whether the lane
 --- is idle.
 function ready.close(tag, lane, places)

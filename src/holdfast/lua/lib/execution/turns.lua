@@ -42,7 +42,7 @@ local function seat(tag, view, route, rows)
     if not one.seated then heap.push(view.order, one) end
     one.seated = true
     local key = keys.ready(tag, route.route, tenant)
-    local stack = { seat = one, ready = key, copy = copy, read = 0, taken = 0, more = true }
+    local stack = { seat = one, route = route, ready = key, copy = copy, read = 0, taken = 0, more = true }
     route.stacks[#route.stacks + 1] = stack
     one.unread[#one.unread + 1] = stack
   end
@@ -63,7 +63,7 @@ end
 function turns.open(tag, lane, places, only, most)
   local view = { lane = lane, routes = {}, seats = {}, order = {}, unread = {}, most = most }
   for i, place in ipairs(places) do
-    local route = { place = place, route = ready.route(lane, place), stacks = {} }
+    local route = { lane = lane, place = place, route = ready.route(lane, place), stacks = {} }
     view.routes[i] = route
     if only then
       local copy = server.call('ZSCORE', keys.turns(tag, route.route), only)
@@ -105,7 +105,7 @@ local function read_stacks(view, one)
   one.unread = {}
 end
 
---- Take the first execution of a seat.
+--- Take the first execution of a seat; returns it and the stack that it is from.
 local function take(one)
   local stack = one.stacks[1]
   local id = stack.name
@@ -118,10 +118,11 @@ local function take(one)
     heap.pop(one.stacks)
     if stack.more then one.unread[#one.unread + 1] = stack end
   end
-  return id
+  return id, stack
 end
 
---- The id of the next execution, and charge it to its tenant; nil when nothing is ready.
+--- The id of the next execution, and the stack that it is from; charges it to its tenant. Nil when nothing
+--- is ready.
 function turns.next(tag, view)
   while true do
     local one = first_seat(tag, view)
@@ -131,9 +132,9 @@ function turns.next(tag, view)
       one.weight = one.weight or settings.weight(tag, view.lane, one.name)
       view.clock = one.key
       one.key = one.key + 1 / one.weight
-      local id = take(one)
+      local id, stack = take(one)
       heap.sink(view.order)
-      return id
+      return id, stack
     end
     heap.pop(view.order).seated = false
   end

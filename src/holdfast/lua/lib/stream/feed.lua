@@ -41,6 +41,18 @@ function feed.moved_one(tag, id, rec, from)
   end
 end
 
+--- The same for a cohort that nobody follows.
+function feed.shifted(tag, cohort, from, to)
+  local tenant, lane, kind = cohort.tenant, cohort.lane, cohort.kind
+  if server.call('HEXISTS', keys.feeds(tag), tenant) == 0 then return end
+  local many = {}
+  for i, id in ipairs(cohort.ids) do
+    local attempts = server.call('HGET', keys.record(tag, id), 'attempts')
+    many[i] = { id, { tenant = tenant, lane = lane, kind = kind, state = to, attempts = attempts } }
+  end
+  feed.moved(tag, tenant, many, from)
+end
+
 --- The timer of a feed fired: the feed ends, unless a listener has called since.
 function feed.expire(tag, tenant, now)
   local ends = tonumber(server.call('HGET', keys.feeds(tag), tenant) or 0)

@@ -4,11 +4,12 @@
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
 --- @arg capabilities comma separated @arg kinds only these, as `,a,b,`, or empty for every kind
---- @ok claims: id, fields, input, tags, steps, signals of the last wait, what upstreams pass on, of each;
+--- @ok claims; a first one: a line (lib/execution/first_claims) and the input; others: a row (lib/execution/claims)
 --- @ok of those with limits: id, epoch, limits
 --- @event claimed | resumed
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/clock lib/execution/claims lib/execution/lanes lib/core/timers
+--- @requires lib/core/keys lib/core/clock lib/execution/claims lib/execution/first_claims
+--- @requires lib/execution/lanes lib/core/timers
 
 -- Executions past their deadline are skipped; this bounds how many in one call.
 local MOST_PASSED_OVER = 2000
@@ -26,20 +27,29 @@ local function run(tag, args)
   local wanted = { lanes = lanes_csv, capabilities = capabilities, kinds = kinds, only = only, most = left }
   local open = lanes.open(tag, wanted, now)
   local claimed, opened, granted = { 'ok' }, {}, {}
+  lease_ms = tonumber(lease_ms)
+  local first = first_claims.open(request, worker, lease_ms, now)
   for _ = 1, left + MOST_PASSED_OVER do
-    local id = left > 0 and lanes.next(tag, open)
+    if left == 0 then break end
+    local id, stack = lanes.next(tag, open)
     if not id then break end
-    local claim, rec, grant = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
-    if claim then
-      local list = grant and granted or opened
-      claimed[#claimed + 1] = claim
-      list[#list + 1] = { id, rec }
+    local state, leased = first_claims.take(tag, id, stack, first, claimed)
+    if leased then
       left = left - 1
+    elseif state == 'waiting' then
+      local claim, rec, grant = claims.open(tag, id, request, worker, lease_ms, now)
+      if claim then
+        local list = grant and granted or opened
+        claimed[#claimed + 1] = claim
+        list[#list + 1] = { id, rec }
+        left = left - 1
+      end
     end
   end
   lanes.close(tag, open)
+  first_claims.close(tag, first, claimed)
   if #opened > 0 then claims.settle(tag, opened, now) end
   if #granted > 0 then timers.arm_many(tag, granted, now) end
-  if #claimed > 1 then claims.remember(memory, opened, granted) end
+  if #claimed > 1 then claims.remember(memory, first.ids, opened, granted) end
   return claimed
 end

@@ -1,0 +1,53 @@
+--- Ends of plain executions with a result: most ends are. Nothing acts on them, so an end takes a look at the
+--- record and a write to it, and lists and timers are written once for a cohort. The others end by
+--- lib/execution/finish.
+--- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/cohorts lib/core/settings
+local plain_ends = {}
+
+--- What the ends of one call have in common.
+function plain_ends.open(now) return { now = now, now_text = tostring(now), cohorts = {} } end
+
+--- Whether a lease that ends at `due` has ended. Leases that were claimed together end together.
+local function is_late(call, due)
+  if call.due ~= due then call.due, call.late = due, tonumber(due) <= call.now end
+  return call.late
+end
+
+--- The cohort of an execution, with the end of its retention.
+local function cohort_of(tag, call, tenant, lane, kind)
+  local cohort = cohorts.of(call.cohorts, tenant, lane, kind)
+  if not cohort.due then
+    cohort.due = call.now + settings.keep(tag, tenant, 'completed')
+    cohort.due_text = tostring(cohort.due)
+  end
+  return cohort
+end
+
+--- End a plain execution with its result, if the holder of this fence may. Returns whether it has.
+function plain_ends.complete(tag, id, fence, result, content_type, call)
+  local key = keys.record(tag, id)
+  local found =
+    server.call('HMGET', key, 'fence', 'state', 'plain', 'due', 'tenant', 'lane', 'kind', 'born')
+  if found[1] ~= fence or found[2] ~= 'active' or found[3] ~= '1' then return false end
+  if is_late(call, found[4]) then return false end
+  local cohort = cohort_of(tag, call, found[5], found[6], found[7])
+  cohorts.add(cohort, id, found[8])
+  if content_type == '' and record.is_inline(result) then
+    server.call(
+      'HSET', key, 'state', 'completed', 'ended', call.now_text, 'due', cohort.due_text, 'result', result
+    )
+  else
+    local changes = { 'state', 'completed', 'ended', call.now_text, 'due', cohort.due_text }
+    record.put_result(tag, id, result, content_type, changes)
+    server.call('HSET', key, unpack(changes))
+  end
+  return true
+end
+
+--- List the executions as completed, and set the timers of their retention.
+function plain_ends.close(tag, call)
+  for _, cohort in ipairs(call.cohorts) do
+    index.shift(tag, cohort, 'active', 'completed')
+    timers.arm_cohort(tag, cohort, cohort.due, call.now)
+  end
+end
