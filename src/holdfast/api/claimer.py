@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 
+from holdfast.model.claims import ClaimRequest
 from holdfast.model.executions import Claim
 
 
@@ -15,7 +16,6 @@ class Claimer(ABC):
     def stop(self) -> None:
         """Make `claim` return at once, with what it has."""
 
-    @abstractmethod
     async def claim(
         self,
         limit: int,
@@ -31,3 +31,9 @@ class Claimer(ABC):
         A `request` sent `again` gets the same leases as before, as far as they are still held; with
         a limit of 0 it gets nothing else. Once `given_up` is set, nothing more is claimed.
         """
+        asked = ClaimRequest(limit, lease_ms, wait_ms, request, again)
+        return await self._claim(asked.checked(), given_up)
+
+    @abstractmethod
+    async def _claim(self, request: ClaimRequest, given_up: asyncio.Event | None) -> list[Claim]:
+        """Claim as a request says."""

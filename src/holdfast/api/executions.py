@@ -11,6 +11,9 @@ from typing import Any
 from holdfast.api.beats import Beats
 from holdfast.api.claimer import Claimer
 from holdfast.errors import HoldfastError
+from holdfast.model import checks
+from holdfast.model.calls import Replay, check_patience
+from holdfast.model.claims import Claimant
 from holdfast.model.executions import (
     Attempt,
     Event,
@@ -25,6 +28,7 @@ from holdfast.model.executions import (
 )
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
+from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
 from holdfast.model.views import View
@@ -48,7 +52,6 @@ class Executions(ABC):
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create up to 1,000 executions; return an answer or an error for each, in order."""
 
-    @abstractmethod
     def claimer(
         self,
         *,
@@ -59,6 +62,15 @@ class Executions(ABC):
         tenant: str | None = None,
     ) -> AbstractAsyncContextManager[Claimer]:
         """Open a claimer for one worker. It listens for work while the block runs."""
+        return self._claimer(
+            Claimant(
+                worker=worker, lanes=lanes, capabilities=capabilities, kinds=kinds, tenant=tenant
+            )
+        )
+
+    @abstractmethod
+    def _claimer(self, claimant: Claimant) -> AbstractAsyncContextManager[Claimer]:
+        """Open a claimer."""
 
     @abstractmethod
     def beats(self, *, timeout_s: float) -> Beats:
@@ -115,7 +127,6 @@ class Executions(ABC):
     async def cancel(self, execution_id: str, reason: str = "") -> None:
         """Cancel an execution that has not ended. Its lease holder is notified at its next call."""
 
-    @abstractmethod
     async def replay(
         self,
         execution_id: str,
@@ -125,6 +136,15 @@ class Executions(ABC):
         reason: str = "",
     ) -> State:
         """Run an ended execution again, from the beginning or from a step."""
+        return await self._replay(
+            Replay(
+                execution_id=execution_id, keep_steps=keep_steps, from_step=from_step, reason=reason
+            )
+        )
+
+    @abstractmethod
+    async def _replay(self, replay: Replay) -> State:
+        """Run an execution again."""
 
     @abstractmethod
     async def revoke_lease(self, execution_id: str, reason: str = "") -> None:
@@ -142,7 +162,6 @@ class Executions(ABC):
     async def owner(self, execution_id: str) -> str:
         """Return the tenant of an execution."""
 
-    @abstractmethod
     async def signal(
         self,
         execution_id: str,
@@ -158,8 +177,21 @@ class Executions(ABC):
         Returns `buffered`, or `duplicate` for a repeated key. Raises AlreadyTerminal if the
         execution has ended, and InboxFull if too many signals are unread.
         """
+        return await self._signal(
+            ExecutionSignal(
+                execution_id=execution_id,
+                name=name,
+                payload=payload,
+                source=source or Source(),
+                idempotency_key=idempotency_key,
+                correlation=correlation,
+            )
+        )
 
     @abstractmethod
+    async def _signal(self, item: ExecutionSignal) -> Effect:
+        """Send a signal."""
+
     async def receive(
         self,
         execution_id: str,
@@ -173,8 +205,14 @@ class Executions(ABC):
 
         Without one, wait up to `timeout_s` and return None. Safe to repeat with the same step.
         """
+        receipt = Receipt(execution_id=execution_id, lease=lease, names=names, step=step)
+        check_patience(timeout_s)
+        return await self._receive(receipt, timeout_s)
 
     @abstractmethod
+    async def _receive(self, receipt: Receipt, timeout_s: float) -> Signal | None:
+        """Receive a signal, or wait for it."""
+
     async def await_signal(
         self,
         execution_id: str,
@@ -188,6 +226,14 @@ class Executions(ABC):
 
         The attempt continues when such a signal arrives, or at the time `until`.
         """
+        receipt = Receipt(execution_id=execution_id, lease=lease, names=names, step=step)
+        if until is not None:
+            checks.instant("until", until)
+        return await self._await_signal(receipt, until)
+
+    @abstractmethod
+    async def _await_signal(self, receipt: Receipt, until: datetime | None) -> Signal | None:
+        """Receive a signal, or release the lease."""
 
     @abstractmethod
     async def set_view(self, execution_id: str, lease: Lease, data: bytes) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from typing_extensions import override
@@ -15,7 +14,7 @@ from holdfast.client.beats import renewal_body, renewed
 from holdfast.client.http import Http, path
 from holdfast.concurrency import first_of
 from holdfast.errors import OutcomeUnknown
-from holdfast.model import bounds, checks
+from holdfast.model.claims import Claimant, ClaimRequest
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 
@@ -27,20 +26,10 @@ _TRIES = 3
 class RemoteClaimer(api.Claimer):
     """Claims executions for one worker, with fixed lanes, capabilities and kinds."""
 
-    def __init__(
-        self,
-        http: Http,
-        *,
-        worker: str,
-        lanes: Sequence[str],
-        capabilities: Sequence[str],
-        kinds: Sequence[str] | None,
-    ) -> None:
+    def __init__(self, http: Http, claimant: Claimant) -> None:
         self._http = http
-        self._where = path("workers", worker, "claim")
-        self._lanes = lanes
-        self._capabilities = capabilities
-        self._named = kinds
+        self._where = path("workers", claimant.worker, "claim")
+        self._claimant = claimant
         self._stopping = asyncio.Event()
 
     @override
@@ -48,34 +37,22 @@ class RemoteClaimer(api.Claimer):
         self._stopping.set()
 
     @override
-    async def claim(
-        self,
-        limit: int,
-        lease_ms: int,
-        wait_ms: int = 0,
-        *,
-        request: str | None = None,
-        again: bool = False,
-        given_up: asyncio.Event | None = None,
-    ) -> list[Claim]:
-        checks.integer("limit", limit, 1, bounds.CLAIM_ITEMS)
-        checks.lease_ms("lease_ms", lease_ms)
-        checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)
+    async def _claim(self, request: ClaimRequest, given_up: asyncio.Event | None) -> list[Claim]:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait_ms / 1000
+        deadline = loop.time() + request.wait_ms / 1000
         while True:
             left_ms = max(0, int((deadline - loop.time()) * 1000))
-            poll = _Poll(limit, lease_ms, min(left_ms, POLL_MS), request or new_id())
+            poll = request._replace(wait_ms=min(left_ms, POLL_MS), id=request.id or new_id())
             started = loop.time()
-            claims = await self._poll_unless_stopped(poll, again=again)
-            if claims and loop.time() - started > lease_ms / 3000:
-                claims = await self._confirmed(claims, lease_ms)
+            claims = await self._poll_unless_stopped(poll)
+            if claims and loop.time() - started > request.lease_ms / 3000:
+                claims = await self._confirmed(claims, request.lease_ms)
             given = given_up is not None and given_up.is_set()
             if claims or self._stopping.is_set() or given or loop.time() >= deadline:
                 return claims
 
-    async def _poll_unless_stopped(self, poll: _Poll, *, again: bool) -> list[Claim]:
-        polling = asyncio.ensure_future(self._poll(poll, again=again))
+    async def _poll_unless_stopped(self, poll: ClaimRequest) -> list[Claim]:
+        polling = asyncio.ensure_future(self._poll(poll))
         try:
             await first_of(polling, self._stopping.wait())
             if polling.done():
@@ -85,7 +62,7 @@ class RemoteClaimer(api.Claimer):
         await asyncio.gather(polling, return_exceptions=True)
         # The server releases claims that reach no caller. Claims on their way here are requested
         # again; a limit of 0 claims nothing new.
-        return await self._poll(replace(poll, limit=0, wait_ms=0), again=True)
+        return await self._poll(poll._replace(limit=0, wait_ms=0, again=True))
 
     async def _confirmed(self, claims: list[Claim], lease_ms: int) -> list[Claim]:
         """Drop leases that expired on their way, because this process may have been stopped."""
@@ -98,17 +75,18 @@ class RemoteClaimer(api.Claimer):
             if isinstance(answer, datetime)
         ]
 
-    async def _poll(self, poll: _Poll, *, again: bool) -> list[Claim]:
+    async def _poll(self, poll: ClaimRequest) -> list[Claim]:
         """Claim once; a lost answer is requested again."""
         body = {
-            "lanes": self._lanes,
-            "capabilities": self._capabilities,
-            "kinds": self._named,
+            "lanes": self._claimant.lanes,
+            "capabilities": self._claimant.capabilities,
+            "kinds": self._claimant.kinds,
             "max": poll.limit,
             "lease_ms": poll.lease_ms,
             "wait_ms": poll.wait_ms,
-            "request": poll.request,
+            "request": poll.id,
         }
+        again = poll.again
         for tries_left in range(_TRIES - 1, -1, -1):
             try:
                 response = await self._http.send(
@@ -129,13 +107,3 @@ class RemoteClaimer(api.Claimer):
                     await asyncio.sleep(poll.wait_ms / 1000)
                 return claims
         raise AssertionError
-
-
-@dataclass(frozen=True, slots=True)
-class _Poll:
-    """One call."""
-
-    limit: int
-    lease_ms: int
-    wait_ms: int
-    request: str

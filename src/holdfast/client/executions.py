@@ -22,6 +22,8 @@ from holdfast.client.execution_pages import page_of
 from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
 from holdfast.model import bounds, calls, checks, exports, payloads
+from holdfast.model.calls import Replay
+from holdfast.model.claims import Claimant
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
     Attempt,
@@ -37,11 +39,11 @@ from holdfast.model.executions import (
 )
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
-from holdfast.model.inboxes import ExecutionSignal
+from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
 from holdfast.model.views import View, check_view
-from holdfast.model.waitpoints import Effect, Signal, Source
+from holdfast.model.waitpoints import Effect, Signal
 
 #: The longest poll for a result; the next follows at once.
 _WAIT_MS = 20_000
@@ -84,24 +86,10 @@ class RemoteExecutions(api.Executions):
 
     @override
     @contextlib.asynccontextmanager
-    async def claimer(
-        self,
-        *,
-        worker: str,
-        lanes: Sequence[str] = ("default",),
-        capabilities: Sequence[str] = (),
-        kinds: Sequence[str] | None = None,
-        tenant: str | None = None,
-    ) -> AsyncIterator[Claimer]:
-        if tenant is not None:
+    async def _claimer(self, claimant: Claimant) -> AsyncIterator[Claimer]:
+        if claimant.tenant is not None:
             raise TaskError("over HTTP, the API key decides whose executions are claimed")
-        yield RemoteClaimer(
-            self._http,
-            worker=checks.name("worker", worker),
-            lanes=checks.names("lanes", lanes, bounds.LANES, least=1),
-            capabilities=checks.names("capabilities", capabilities, bounds.CAPABILITIES),
-            kinds=checks.kinds("kinds", kinds),
-        )
+        yield RemoteClaimer(self._http, claimant)
 
     @override
     def beats(self, *, timeout_s: float) -> RemoteBeats:
@@ -190,17 +178,13 @@ class RemoteExecutions(api.Executions):
                 raise
 
     @override
-    async def replay(
-        self,
-        execution_id: str,
-        *,
-        keep_steps: bool = False,
-        from_step: str | None = None,
-        reason: str = "",
-    ) -> State:
-        calls.check_replay(execution_id, keep_steps=keep_steps, from_step=from_step, reason=reason)
-        body = {"keep_steps": keep_steps, "from_step": from_step, "reason": reason}
-        reply = await self._operate(execution_id, "replay", body, once=True)
+    async def _replay(self, replay: Replay) -> State:
+        body = {
+            "keep_steps": replay.keep_steps,
+            "from_step": replay.from_step,
+            "reason": replay.reason,
+        }
+        reply = await self._operate(replay.execution_id, "replay", body, once=True)
         return State(reply["state"])
 
     @override
@@ -224,56 +208,16 @@ class RemoteExecutions(api.Executions):
     # Signals and views
 
     @override
-    async def signal(
-        self,
-        execution_id: str,
-        name: str,
-        payload: bytes = b"null",
-        *,
-        source: Source | None = None,
-        idempotency_key: str | None = None,
-        correlation: str = "",
-    ) -> Effect:
-        item = ExecutionSignal(
-            execution_id=execution_id,
-            name=name,
-            payload=payload,
-            source=source or Source(),
-            idempotency_key=idempotency_key,
-            correlation=correlation,
-        )
+    async def _signal(self, item: ExecutionSignal) -> Effect:
         return await live.send(self._http, item)
 
     @override
-    async def receive(
-        self,
-        execution_id: str,
-        lease: Lease,
-        names: Sequence[str] = (),
-        *,
-        step: str,
-        timeout_s: float = 0.0,
-    ) -> Signal | None:
-        names = calls.check_receipt(execution_id, lease, names, step)
-        calls.check_patience(timeout_s)
-        body = {"lease": lease_body(lease), "names": names, "step": step}
-        return await live.receive(self._http, execution_id, body, timeout_s)
+    async def _receive(self, receipt: Receipt, timeout_s: float) -> Signal | None:
+        return await live.receive(self._http, receipt, timeout_s=timeout_s)
 
     @override
-    async def await_signal(
-        self,
-        execution_id: str,
-        lease: Lease,
-        names: Sequence[str] = (),
-        *,
-        step: str,
-        until: datetime | None = None,
-    ) -> Signal | None:
-        names = calls.check_receipt(execution_id, lease, names, step)
-        if until is not None:
-            checks.instant("until", until)
-        body = {"lease": lease_body(lease), "names": names, "step": step, "release": True}
-        return await live.receive(self._http, execution_id, {**body, "until": until}, 0.0)
+    async def _await_signal(self, receipt: Receipt, until: datetime | None) -> Signal | None:
+        return await live.receive(self._http, receipt, release=True, until=until)
 
     @override
     async def set_view(self, execution_id: str, lease: Lease, data: bytes) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from holdfast.client import decode
+from holdfast.client.beats import lease_body
 from holdfast.client.http import Http, path
 from holdfast.model.ids import new_id
-from holdfast.model.inboxes import ExecutionSignal
+from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.states import State
 from holdfast.model.views import View
 from holdfast.model.waitpoints import Effect, Signal
@@ -36,15 +36,16 @@ async def send(http: Http, item: ExecutionSignal) -> Effect:
 
 
 async def receive(
-    http: Http, execution_id: str, body: Mapping[str, Any], timeout_s: float
+    http: Http, receipt: Receipt, *, timeout_s: float = 0.0, **options: Any
 ) -> Signal | None:
     """Receive a signal as a step; None if none comes in time."""
-    where = path("executions", execution_id, "receive")
+    where = path("executions", receipt.execution_id, "receive")
+    body = {"lease": lease_body(receipt.lease), "names": receipt.names, "step": receipt.step}
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + timeout_s
     while True:
         wait_ms = max(0, min(_WAIT_MS, int((ends_at - loop.time()) * 1000)))
-        sent = {**body, "wait_ms": wait_ms}
+        sent = {**body, **options, "wait_ms": wait_ms}
         response = await http.send("POST", where, body=sent, wait_s=wait_ms / 1000)
         found = decode.received(response.content)
         if found is not None or loop.time() >= ends_at:

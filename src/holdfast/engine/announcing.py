@@ -22,6 +22,7 @@ from holdfast.api.keyring import SigningKeys
 from holdfast.engine.executions import Executions
 from holdfast.engine.webhooks import Webhooks
 from holdfast.errors import HoldfastError, NotFound
+from holdfast.model.claims import Claimant
 from holdfast.model.executions import Claim, Execution, Failure
 from holdfast.model.moments import to_ms
 from holdfast.model.waitpoints import Waitpoint, WaitpointState, parse_waitpoint_id
@@ -60,8 +61,8 @@ class Announcer:
         """Deliver until cancelled."""
         worker = f"{self.name}.{socket.gethostname()}.{os.getpid()}"
         poster: Poster | None = None
-        async with self._executions.claimer(worker=worker, lanes=(LANE,), kinds=(KIND,)) as claimer:
-            claimer.poll_s = POLL_S
+        claimant = Claimant(worker=worker, lanes=(LANE,), kinds=(KIND,))
+        async with self._executions.open_claimer(claimant, poll_s=POLL_S) as claimer:
             try:
                 while True:
                     claims = await claimer.claim(_AT_ONCE, LEASE_MS, int(POLL_S * 1000))

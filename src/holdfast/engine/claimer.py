@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
 
 from typing_extensions import override
 
@@ -13,7 +12,7 @@ from holdfast.concurrency import first_of
 from holdfast.engine.admission import Admission
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import HoldfastError
-from holdfast.model import bounds, checks
+from holdfast.model.claims import Claimant, ClaimRequest
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.store import channels
@@ -32,30 +31,23 @@ class Claimer(api.Claimer):
         store: Store,
         admission: Admission,
         payloads: Payloads,
-        *,
-        worker: str,
-        lanes: Sequence[str],
-        capabilities: Sequence[str],
-        kinds: Sequence[str] | None,
-        tenant: str | None,
+        claimant: Claimant,
+        poll_s: float,
     ) -> None:
         self._store = store
         self._admission = admission
         self._payloads = payloads
-        self._worker = worker
-        self._lanes = lanes
-        self._capabilities = capabilities
-        self._kinds = None if kinds is None else frozenset(kinds)
-        self._tenant = tenant
+        self._claimant = claimant
+        self._kinds = None if claimant.kinds is None else frozenset(claimant.kinds)
         tags = list(store.tags())
-        self._channels = {channels.work(tag, lane): tag for tag in tags for lane in lanes}
+        self._channels = {channels.work(tag, lane): tag for tag in tags for lane in claimant.lanes}
         #: The partitions in the order in which they are asked, and those that may have work.
         self._rotation = deque(tags)
         self._hopeful = set(tags)
         self._woken = asyncio.Event()
         self._next_poll = 0.0
         #: How often all partitions are asked, in case an announcement was lost.
-        self.poll_s: float = POLL_S
+        self._poll_s = poll_s
         self._stopped = False
 
     async def open(self) -> None:
@@ -78,28 +70,14 @@ class Claimer(api.Claimer):
         self._woken.set()
 
     @override
-    async def claim(
-        self,
-        limit: int,
-        lease_ms: int,
-        wait_ms: int = 0,
-        *,
-        request: str | None = None,
-        again: bool = False,
-        given_up: asyncio.Event | None = None,
-    ) -> list[Claim]:
-        checks.integer("limit", limit, 0 if again else 1, bounds.CLAIM_ITEMS)
-        checks.lease_ms("lease_ms", lease_ms)
-        if request is not None:
-            checks.name("request", request)
-        checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)
+    async def _claim(self, request: ClaimRequest, given_up: asyncio.Event | None) -> list[Claim]:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait_ms / 1000
-        if again:
+        deadline = loop.time() + request.wait_ms / 1000
+        if request.again:
             self._hopeful.update(self._rotation)
         while True:
             self._woken.clear()
-            claims = [] if self._stopped else await self._ask(limit, lease_ms, request)
+            claims = [] if self._stopped else await self._ask(request)
             if claims or self._stopped or loop.time() >= deadline:
                 return await self._payloads.open_claims(claims)
             await self._wait(min(deadline, self._next_poll), given_up)
@@ -112,11 +90,11 @@ class Claimer(api.Claimer):
         timeout_s = max(0.0, until - asyncio.get_running_loop().time())
         await first_of(*(event.wait() for event in events), timeout_s=timeout_s)
 
-    async def _ask(self, limit: int, lease_ms: int, request: str | None) -> list[Claim]:
+    async def _ask(self, request: ClaimRequest) -> list[Claim]:
         now = asyncio.get_running_loop().time()
         if now >= self._next_poll:
             self._hopeful.update(self._rotation)
-            self._next_poll = now + self.poll_s
+            self._next_poll = now + self._poll_s
         claims: list[Claim] = []
         problem: HoldfastError | None = None
         for _ in range(len(self._rotation)):
@@ -124,11 +102,11 @@ class Claimer(api.Claimer):
             self._rotation.rotate(-1)
             if tag not in self._hopeful:
                 continue
-            wanted = limit - len(claims)
+            wanted = request.limit - len(claims)
             # Before the call: a wake-up that arrives during it must count.
             self._hopeful.discard(tag)
             try:
-                found, looked_at = await self._claim_in(tag, wanted, lease_ms, request)
+                found, looked_at = await self._claim_in(tag, wanted, request)
             except HoldfastError as error:
                 # This error must not discard the leases that other partitions granted.
                 self._hopeful.add(tag)
@@ -145,16 +123,16 @@ class Claimer(api.Claimer):
         return claims
 
     async def _claim_in(
-        self, tag: str, limit: int, lease_ms: int, request: str | None
+        self, tag: str, limit: int, request: ClaimRequest
     ) -> tuple[list[Claim], int]:
         wanted = Wanted(
-            request=request or new_id(),
-            worker=self._worker,
-            lanes=self._lanes,
-            capabilities=self._capabilities,
+            request=request.id or new_id(),
+            worker=self._claimant.worker,
+            lanes=self._claimant.lanes,
+            capabilities=self._claimant.capabilities,
             limit=limit,
-            lease_ms=lease_ms,
-            tenant=self._tenant,
+            lease_ms=request.lease_ms,
+            tenant=self._claimant.tenant,
             kinds=self._kinds,
         )
         return await self._admission.claim(tag, wanted)

@@ -14,7 +14,7 @@ from holdfast import api
 from holdfast.api import Beats
 from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.engine.admission import Admission
-from holdfast.engine.claimer import Claimer
+from holdfast.engine.claimer import POLL_S, Claimer
 from holdfast.engine.courier import Courier
 from holdfast.engine.explain import CONVERSING, explain, lacks_task, with_bonds
 from holdfast.engine.limit_holds import blocking_limit
@@ -23,6 +23,8 @@ from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results
 from holdfast.errors import HoldfastError, InvalidInput, SessionNotFound
 from holdfast.model import bounds, calls, checks, references
+from holdfast.model.calls import Replay
+from holdfast.model.claims import Claimant
 from holdfast.model.executions import (
     Attempt,
     Event,
@@ -36,14 +38,14 @@ from holdfast.model.executions import (
 )
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
-from holdfast.model.inboxes import ExecutionSignal
+from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.moments import to_ms
 from holdfast.model.session_keys import session_of
 from holdfast.model.sessions import Session
 from holdfast.model.states import State
 from holdfast.model.views import View, check_view
-from holdfast.model.waitpoints import Effect, Signal, Source
+from holdfast.model.waitpoints import Effect, Signal
 from holdfast.store.declarations import blamed
 from holdfast.store.store import Store
 from holdfast.store.valkey.blocking import BlockingStore
@@ -105,26 +107,15 @@ class Executions(api.Executions):
     # Running
 
     @override
+    def _claimer(self, claimant: Claimant) -> contextlib.AbstractAsyncContextManager[Claimer]:
+        return self.open_claimer(claimant)
+
     @contextlib.asynccontextmanager
-    async def claimer(
-        self,
-        *,
-        worker: str,
-        lanes: Sequence[str] = ("default",),
-        capabilities: Sequence[str] = (),
-        kinds: Sequence[str] | None = None,
-        tenant: str | None = None,
+    async def open_claimer(
+        self, claimant: Claimant, *, poll_s: float = POLL_S
     ) -> AsyncIterator[Claimer]:
-        claimer = Claimer(
-            self._store,
-            self._admission,
-            self._payloads,
-            worker=checks.name("worker", worker),
-            lanes=checks.names("lanes", lanes, bounds.LANES, least=1),
-            capabilities=checks.names("capabilities", capabilities, bounds.CAPABILITIES),
-            kinds=checks.kinds("kinds", kinds),
-            tenant=None if tenant is None else checks.name("tenant", tenant),
-        )
+        """Open a claimer that asks all partitions this often, in case it missed a wake-up."""
+        claimer = Claimer(self._store, self._admission, self._payloads, claimant, poll_s)
         await claimer.open()
         try:
             yield claimer
@@ -207,20 +198,12 @@ class Executions(api.Executions):
         self._courier.poke(self._store.tag_of(execution_id))
 
     @override
-    async def replay(
-        self,
-        execution_id: str,
-        *,
-        keep_steps: bool = False,
-        from_step: str | None = None,
-        reason: str = "",
-    ) -> State:
-        calls.check_replay(execution_id, keep_steps=keep_steps, from_step=from_step, reason=reason)
+    async def _replay(self, replay: Replay) -> State:
         return await self._store.executions.replay(
-            execution_id,
-            keep_steps=keep_steps,
-            from_step=from_step or "",
-            reason=reason,
+            replay.execution_id,
+            keep_steps=replay.keep_steps,
+            from_step=replay.from_step or "",
+            reason=replay.reason,
         )
 
     @override
@@ -237,55 +220,18 @@ class Executions(api.Executions):
     # Signals and views
 
     @override
-    async def signal(
-        self,
-        execution_id: str,
-        name: str,
-        payload: bytes = b"null",
-        *,
-        source: Source | None = None,
-        idempotency_key: str | None = None,
-        correlation: str = "",
-    ) -> Effect:
-        item = ExecutionSignal(
-            execution_id=execution_id,
-            name=name,
-            payload=payload,
-            source=source or Source(),
-            idempotency_key=idempotency_key,
-            correlation=correlation,
-        )
+    async def _signal(self, item: ExecutionSignal) -> Effect:
         return await self._store.inboxes.send(item)
 
     @override
-    async def receive(
-        self,
-        execution_id: str,
-        lease: Lease,
-        names: Sequence[str] = (),
-        *,
-        step: str,
-        timeout_s: float = 0.0,
-    ) -> Signal | None:
-        names = calls.check_receipt(execution_id, lease, names, step)
-        calls.check_patience(timeout_s)
-        return await self._live.receive(execution_id, lease, names, step, timeout_s)
+    async def _receive(self, receipt: Receipt, timeout_s: float) -> Signal | None:
+        return await self._live.receive(receipt, timeout_s)
 
     @override
-    async def await_signal(
-        self,
-        execution_id: str,
-        lease: Lease,
-        names: Sequence[str] = (),
-        *,
-        step: str,
-        until: datetime | None = None,
-    ) -> Signal | None:
-        names = calls.check_receipt(execution_id, lease, names, step)
-        until_ms = None if until is None else to_ms(checks.instant("until", until))
-        signal = await self._live.wait(execution_id, lease, names, step, until_ms)
+    async def _await_signal(self, receipt: Receipt, until: datetime | None) -> Signal | None:
+        signal = await self._live.wait(receipt, None if until is None else to_ms(until))
         if signal is None:
-            self._admission.ended(execution_id, lease)
+            self._admission.ended(receipt.execution_id, receipt.lease)
         return signal
 
     @override

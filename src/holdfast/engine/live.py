@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 from holdfast.engine.waiters import Waiters, news_or_poll
-from holdfast.model.executions import Lease
-from holdfast.model.inboxes import decode_received
+from holdfast.model.inboxes import Receipt, decode_received
 from holdfast.model.views import View
 from holdfast.model.waitpoints import Signal
 from holdfast.store.store import Store
@@ -27,50 +25,40 @@ class Live:
         """Stop listening."""
         await self._waiters.close()
 
-    async def receive(
-        self, execution_id: str, lease: Lease, names: Sequence[str], step: str, timeout_s: float
-    ) -> Signal | None:
+    async def receive(self, receipt: Receipt, timeout_s: float) -> Signal | None:
         """Receive the next signal as a step; None if none comes in time."""
-        found = await self._take(execution_id, lease, names, step, process="")
+        found = await self._take(receipt, process="")
         if found is not None or timeout_s <= 0:
             return found
         try:
-            async with asyncio.timeout(timeout_s), self._waiters.waiter(execution_id) as news:
+            patience = asyncio.timeout(timeout_s)
+            async with patience, self._waiters.waiter(receipt.execution_id) as news:
                 while True:
-                    found = await self._take(
-                        execution_id, lease, names, step, process=self._waiters.process
-                    )
+                    found = await self._take(receipt, process=self._waiters.process)
                     if found is not None:
                         return found
                     await news_or_poll(news, POLL_S)
         except TimeoutError:
             return None
 
-    async def _take(
-        self, execution_id: str, lease: Lease, names: Sequence[str], step: str, *, process: str
-    ) -> Signal | None:
+    async def _take(self, receipt: Receipt, *, process: str) -> Signal | None:
+        execution_id, lease = receipt.execution_id, receipt.lease
         while True:
-            unread = await self._inboxes.peek(execution_id, lease, names, process=process)
+            unread = await self._inboxes.peek(execution_id, lease, receipt.names, process=process)
             if unread is None:
                 return None
-            recorded = await self._inboxes.take(execution_id, lease, step, unread)
+            recorded = await self._inboxes.take(execution_id, lease, receipt.step, unread)
             if recorded is not None:
                 return decode_received(recorded)
 
-    async def wait(
-        self,
-        execution_id: str,
-        lease: Lease,
-        names: Sequence[str],
-        step: str,
-        until_ms: int | None,
-    ) -> Signal | None:
+    async def wait(self, receipt: Receipt, until_ms: int | None) -> Signal | None:
         """Receive the next signal as a step, or return the lease until one comes."""
+        execution_id, lease = receipt.execution_id, receipt.lease
         while True:
-            unread = await self._inboxes.wait(execution_id, lease, names, until_ms)
+            unread = await self._inboxes.wait(execution_id, lease, receipt.names, until_ms)
             if unread is None:
                 return None
-            recorded = await self._inboxes.take(execution_id, lease, step, unread)
+            recorded = await self._inboxes.take(execution_id, lease, receipt.step, unread)
             if recorded is not None:
                 return decode_received(recorded)
 

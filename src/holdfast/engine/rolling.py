@@ -18,6 +18,7 @@ from holdfast.engine.executions import Executions
 from holdfast.engine.rollouts import Rollouts
 from holdfast.errors import HoldfastError, InvalidInput, NotFound, RolloutOver
 from holdfast.model import checks
+from holdfast.model.claims import Claimant
 from holdfast.model.deployments import DeploymentRef
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.names import stored_id
@@ -49,8 +50,8 @@ class Roller:
     async def run(self) -> None:
         """Carry rollouts out until cancelled."""
         worker = f"{self.name}.{socket.gethostname()}.{os.getpid()}"
-        async with self._executions.claimer(worker=worker, lanes=(LANE,), kinds=(KIND,)) as claimer:
-            claimer.poll_s = POLL_S
+        claimant = Claimant(worker=worker, lanes=(LANE,), kinds=(KIND,))
+        async with self._executions.open_claimer(claimant, poll_s=POLL_S) as claimer:
             with acting_as("rollout"):
                 while True:
                     await self.adopt()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Failure, Lease, NewExecution
-from holdfast.model.inboxes import check_names
 
 
 def check_items(items: Sequence[NewExecution]) -> None:
@@ -54,15 +54,6 @@ def check_step(name: str, result: bytes) -> None:
     checks.payload("result", result)
 
 
-def check_receipt(
-    execution_id: str, lease: Lease, names: Sequence[str], step: str
-) -> tuple[str, ...]:
-    """Check the receipt of a signal; returns the names."""
-    check_holder(execution_id, lease)
-    checks.text("step", step, bounds.STEP_NAME_CHARS, empty=False)
-    return check_names(names)
-
-
 def check_view_request(execution_id: str, after: int, timeout_s: float) -> None:
     """Check the version that the reader of a view has, and its patience."""
     checks.execution_id("id", execution_id)
@@ -76,16 +67,23 @@ def check_reasoned(execution_id: str, reason: str) -> None:
     checks.text("reason", reason, bounds.REASON_CHARS)
 
 
-def check_replay(
-    execution_id: str, *, keep_steps: bool, from_step: str | None, reason: str
-) -> None:
-    """Check the options of a replay."""
-    check_reasoned(execution_id, reason)
-    checks.flag("keep_steps", keep_steps)
-    if from_step is not None:
-        checks.text("from_step", from_step, bounds.STEP_NAME_CHARS, empty=False)
-        if keep_steps:
-            checks.refuse("from_step", "cannot be combined with keep_steps", from_step)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """An ended execution to run again."""
+
+    execution_id: str
+    #: Whether its recorded steps stay; or only those before `from_step`.
+    keep_steps: bool
+    from_step: str | None
+    reason: str
+
+    def __post_init__(self) -> None:
+        check_reasoned(self.execution_id, self.reason)
+        checks.flag("keep_steps", self.keep_steps)
+        if self.from_step is not None:
+            checks.text("from_step", self.from_step, bounds.STEP_NAME_CHARS, empty=False)
+            if self.keep_steps:
+                checks.refuse("from_step", "cannot be combined with keep_steps", self.from_step)
 
 
 def check_priority(execution_id: str, priority: int) -> None:

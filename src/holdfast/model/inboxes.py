@@ -9,6 +9,7 @@ import msgspec
 
 from holdfast.model import bounds, checks
 from holdfast.model.conditions import signal_name
+from holdfast.model.executions import Lease
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.waitpoints import Effect, Signal, Source, check_signal
 
@@ -29,6 +30,23 @@ class ExecutionSignal:
     def __post_init__(self) -> None:
         checks.execution_id("id", self.execution_id)
         check_signal(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """A signal to receive by the holder of a lease, who records it as a step."""
+
+    execution_id: str
+    lease: Lease
+    #: The names of the signals; none means all.
+    names: Sequence[str]
+    step: str
+
+    def __post_init__(self) -> None:
+        checks.execution_id("id", self.execution_id)
+        checks.instance("lease", self.lease, Lease)
+        checks.text("step", self.step, bounds.STEP_NAME_CHARS, empty=False)
+        object.__setattr__(self, "names", check_names(self.names))
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:

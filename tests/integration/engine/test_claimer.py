@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import Counter
 
+from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import Engine, open_engine
 from holdfast.errors import StoreFault
 from holdfast.model.executions import Claim, NewExecution, Submitted
@@ -78,6 +79,7 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(live: Engin
             asked.append(command[3])
 
     async with live.executions.claimer(worker="w") as claimer:
+        assert isinstance(claimer, Claimer)
         waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
 
         async def asleep() -> bool:
@@ -99,6 +101,7 @@ async def test_other_kinds_do_not_wake_a_claimer(live: Engine) -> None:
             asked.append(command[3])
 
     async with live.executions.claimer(worker="w", kinds=["ours"]) as claimer:
+        assert isinstance(claimer, Claimer)
         waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
 
         async def asleep() -> bool:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from holdfast import api
 from holdfast.engine import Engine, open_engine
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.ticker import Ticker
@@ -30,8 +31,9 @@ def _now() -> float:
 
 
 @contextlib.asynccontextmanager
-async def _idle_claim(claimer: Claimer) -> AsyncIterator[asyncio.Future[list[Claim]]]:
+async def _idle_claim(claimer: api.Claimer) -> AsyncIterator[asyncio.Future[list[Claim]]]:
     """Wait for one claim, and go on when the claimer sleeps."""
+    assert isinstance(claimer, Claimer)
     waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=10_000))
 
     async def asleep() -> bool:
