@@ -28,6 +28,7 @@ from holdfast.model.executions import (
 )
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
+from holdfast.model.frames import NewFrame
 from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
@@ -90,8 +91,12 @@ class Executions(ABC):
         result: bytes = b"null",
         *,
         content_type: str | None = None,
+        frames: Sequence[NewFrame] = (),
     ) -> None:
-        """End an execution with its result. Safe to repeat."""
+        """End an execution with its result. Safe to repeat.
+
+        `frames` are the last of its stream; summary frames cannot be among them.
+        """
 
     @abstractmethod
     async def fail(

@@ -20,6 +20,7 @@ from holdfast.client.claimer import RemoteClaimer
 from holdfast.client.execution_bodies import answer_of, body_of
 from holdfast.client.execution_pages import page_of
 from holdfast.client.http import EVERY_TENANT, Http, path
+from holdfast.client.streams import frame_bodies
 from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
 from holdfast.model import bounds, calls, checks, exports, payloads
 from holdfast.model.calls import Replay
@@ -39,6 +40,7 @@ from holdfast.model.executions import (
 )
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
+from holdfast.model.frames import NewFrame, check_last
 from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
@@ -111,9 +113,12 @@ class RemoteExecutions(api.Executions):
         result: bytes = b"null",
         *,
         content_type: str | None = None,
+        frames: Sequence[NewFrame] = (),
     ) -> None:
         calls.check_result(result, content_type)
         body = {"content_type": content_type, **payloads.fields("result", result)}
+        if frames:
+            body["frames"] = frame_bodies(check_last(frames))
         await self._hold(execution_id, lease, "complete", body)
 
     @override

@@ -32,6 +32,7 @@ from holdfast.model.frames import (
     NewFrame,
     StreamSettings,
     Summary,
+    check_batch,
 )
 from holdfast.model.ids import new_id
 from holdfast.model.log_lines import LogLine, LogPage, check_level
@@ -58,10 +59,9 @@ class RemoteStreams(api.Streams):
         *,
         key: str | None = None,
     ) -> Appended:
-        checks.integer("number of frames", len(frames), 1, bounds.FRAMES_IN_BATCH)
         body = {
             "lease": lease_body(lease),
-            "frames": [_frame_body(checks.instance("frames", frame, NewFrame)) for frame in frames],
+            "frames": frame_bodies(check_batch(frames)),
             "key": key or new_id(),
         }
         reply = await self._http.post(_about(execution_id, "frames"), body)
@@ -232,6 +232,11 @@ def _frame(view: _FrameReply) -> Frame:
         at=moment(view.at),
         live=view.live,
     )
+
+
+def frame_bodies(frames: Sequence[NewFrame]) -> list[dict[str, Any]]:
+    """Return frames as they are sent."""
+    return [_frame_body(frame) for frame in frames]
 
 
 def _frame_body(frame: NewFrame) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from holdfast.model.executions import (
 )
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
+from holdfast.model.frames import NewFrame, check_last
 from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.moments import to_ms
@@ -141,11 +142,16 @@ class Executions(api.Executions):
         result: bytes = b"null",
         *,
         content_type: str | None = None,
+        frames: Sequence[NewFrame] = (),
     ) -> None:
         calls.check_holder(execution_id, lease)
         calls.check_result(result, content_type)
+        if frames:
+            check_last(frames)
         result = await self._payloads.store_result(execution_id, result)
-        await self._store.executions.complete(execution_id, lease, result, content_type or "")
+        await self._store.executions.complete(
+            execution_id, lease, result, content_type or "", frames
+        )
         self._admission.ended(execution_id, lease)
 
     @override

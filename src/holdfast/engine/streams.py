@@ -9,7 +9,6 @@ from typing_extensions import override
 
 from holdfast import api
 from holdfast.engine.tails import Tail, Tails
-from holdfast.errors import TooLarge
 from holdfast.model import bounds, checks, log_lines, merge_patch
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
@@ -18,6 +17,7 @@ from holdfast.model.frames import (
     NewFrame,
     StreamSettings,
     Summary,
+    check_batch,
 )
 from holdfast.model.ids import new_id
 from holdfast.model.log_lines import LogLine, LogPage
@@ -47,19 +47,9 @@ class Streams(api.Streams):
     ) -> Appended:
         checks.execution_id("id", execution_id)
         checks.instance("lease", lease, Lease)
-        checks.integer("number of frames", len(frames), 1, bounds.FRAMES_IN_BATCH)
+        check_batch(frames)
         if key is not None:
             checks.text("key", key, bounds.BATCH_KEY_CHARS, empty=False)
-        size = 0
-        for number, frame in enumerate(frames):
-            checks.instance(f"frames[{number}]", frame, NewFrame)
-            size += len(frame.payload)
-            if frame.type == "summary" and frame.place is not None and len(frames) > 1:
-                problem = "a summary frame with a position must be the only frame of its batch"
-                checks.refuse(f"frames[{number}]", problem, frame.place)
-        if size > bounds.FRAME_BATCH_BYTES:
-            message = f"frames: {size} bytes are over the limit of {bounds.FRAME_BATCH_BYTES}"
-            raise TooLarge(message, field="frames", limit=bounds.FRAME_BATCH_BYTES)
         return await self._append(execution_id, lease, frames, key or new_id())
 
     async def _append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Self
@@ -91,6 +92,31 @@ class NewFrame:
         except (TypeError, ValueError, RecursionError) as error:
             checks.refuse("frame.payload", f"has no JSON form ({error})", payload)
         return cls(type=kind, payload=data, encoding=encoding)
+
+
+def check_batch(frames: Sequence[NewFrame]) -> Sequence[NewFrame]:
+    """Check frames that are appended together."""
+    checks.integer("number of frames", len(frames), 1, bounds.FRAMES_IN_BATCH)
+    size = 0
+    for number, frame in enumerate(frames):
+        checks.instance(f"frames[{number}]", frame, NewFrame)
+        size += len(frame.payload)
+        if frame.type == "summary" and frame.place is not None and len(frames) > 1:
+            problem = "a summary frame with a position must be the only frame of its batch"
+            checks.refuse(f"frames[{number}]", problem, frame.place)
+    if size > bounds.FRAME_BATCH_BYTES:
+        message = f"frames: {size} bytes are over the limit of {bounds.FRAME_BATCH_BYTES}"
+        raise TooLarge(message, field="frames", limit=bounds.FRAME_BATCH_BYTES)
+    return frames
+
+
+def check_last(frames: Sequence[NewFrame]) -> Sequence[NewFrame]:
+    """Check frames that are appended with the end of an execution."""
+    for number, frame in enumerate(check_batch(frames)):
+        if frame.type == "summary":
+            problem = "a summary frame must be appended before the end"
+            checks.refuse(f"frames[{number}]", problem, frame.type)
+    return frames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from holdfast.model.executions import (
     Outcome,
     Submitted,
 )
+from holdfast.model.frames import NewFrame
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.quotas import Window
@@ -32,6 +33,7 @@ from holdfast.store import decode
 from holdfast.store.batches import Batches, accepted
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.grants import Grant, Verdict, Wanted
+from holdfast.store.streams import frame_values
 from holdfast.store.valkey.call import refusal
 
 #: Bounds how long one call keeps the server busy, to about 2 ms.
@@ -337,11 +339,19 @@ class Executions(Domain):
         await self._call.write("hf_execution_unblock", tag, *args)
 
     async def complete(
-        self, execution_id: str, lease: Lease, result: bytes, content_type: str = ""
+        self,
+        execution_id: str,
+        lease: Lease,
+        result: bytes,
+        content_type: str = "",
+        frames: Sequence[NewFrame] = (),
     ) -> None:
-        """End an execution with its result."""
+        """End an execution with its result, and with the last frames of its stream."""
         sealed = self._sealing.seal_once(result, "result", execution_id)
-        item = (execution_id, lease.fence, sealed, content_type)
+        item: tuple[str | bytes, ...] = (execution_id, lease.fence, sealed, content_type, "0")
+        if frames:
+            values = frame_values(self._sealing, execution_id, frames)
+            item = (*item[:-1], str(len(frames)), *values)
         accepted(await self._completions.call(self._store.tag_of(execution_id), item))
 
     async def fail(

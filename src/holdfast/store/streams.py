@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -31,6 +31,18 @@ class Followed:
     ended_at: datetime | None = None
     error: Mapping[str, Any] | None = None
     reason: str | None = None
+
+
+def frame_values(
+    sealing: Sealing, execution_id: str, frames: Sequence[NewFrame]
+) -> Iterator[str | bytes]:
+    """Yield the values of frames, as the library takes them."""
+    for frame in frames:
+        yield frame.type
+        yield frame.encoding or ""
+        yield "1" if frame.live else ""
+        yield "" if frame.place is None else str(frame.place)
+        yield sealing.seal(frame.payload, "frame", execution_id)
 
 
 class Streams(Domain):
@@ -62,14 +74,7 @@ class Streams(Domain):
             b"" if patched is None else seal(patched.document, "document", execution_id),
             str(len(frames)),
         ]
-        for frame in frames:
-            args += (
-                frame.type,
-                frame.encoding or "",
-                "1" if frame.live else "",
-                "" if frame.place is None else str(frame.place),
-                seal(frame.payload, "frame", execution_id),
-            )
+        args += frame_values(self._sealing, execution_id, frames)
         tag = self._store.tag_of(execution_id)
         word, *rest = accepted(await self._appends.call(tag, args))
         if word == b"changed":

@@ -14,6 +14,7 @@ from holdfast.engine import Engine
 from holdfast.engine.graphs import Graphs
 from holdfast.errors import HoldfastError, StaleLease
 from holdfast.model.executions import Failure, Lease, NewExecution, Outcome, Submitted
+from holdfast.model.frames import NewFrame
 from holdfast.model.graphs import GraphState
 from holdfast.model.sessions import (
     Activity,
@@ -98,12 +99,17 @@ class WatchedExecutions(Executions):
         return recorded
 
     async def complete(
-        self, execution_id: str, lease: Lease, result: bytes, content_type: str = ""
+        self,
+        execution_id: str,
+        lease: Lease,
+        result: bytes,
+        content_type: str = "",
+        frames: Sequence[NewFrame] = (),
     ) -> None:
         """End an execution, unless its worker dies just before."""
         self._watch.refuse_dead(execution_id, lease)
         self._watch.wrote(Write(execution_id, "end"))
-        await super().complete(execution_id, lease, result, content_type)
+        await super().complete(execution_id, lease, result, content_type, frames)
         self._watch.changed.set()
 
     async def fail(

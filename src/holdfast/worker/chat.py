@@ -17,6 +17,7 @@ from typing_extensions import override
 from holdfast.errors import TaskError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
+from holdfast.model.frames import NewFrame
 from holdfast.model.session_keys import SessionRef
 from holdfast.model.sessions import Entry, MessageWait, messages_of
 from holdfast.model.waitpoints import NewWaitpoint, Signal
@@ -411,6 +412,11 @@ class Chat(Context):
     async def flush(self) -> None:
         await self._turns.flush()
         await super().flush()
+
+    @override
+    async def last_frames(self) -> Sequence[NewFrame]:
+        await self._turns.flush()
+        return await super().last_frames()
 
     @override
     def finish(self) -> None:

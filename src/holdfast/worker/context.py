@@ -10,13 +10,7 @@ import concurrent.futures
 import contextlib
 import threading
 import time
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Coroutine,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import (
@@ -35,6 +29,7 @@ from holdfast.errors import LeaseLost, TaskError
 from holdfast.model import bounds, checks
 from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Claim
+from holdfast.model.frames import NewFrame
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import NewWaitpoint, Signal
 from holdfast.tracing import Trace
@@ -179,6 +174,10 @@ class Context:
         """Flush buffered frames to the store."""
         if self._stream is not None:
             await self._stream.flush()
+
+    async def last_frames(self) -> Sequence[NewFrame]:
+        """Flush most frames; return the others, to be stored with the end of the attempt."""
+        return () if self._stream is None else await self._stream.last_frames()
 
     @property
     def budget(self) -> ContextBudget:

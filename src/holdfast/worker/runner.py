@@ -144,6 +144,7 @@ class Runner:
         claim = context.claim
         try:
             result, content_type = await self._call_and_flush(task, context, kept)
+            frames = await context.last_frames()
         except AttemptPaused as pause:
             await self._engine.delay(claim.id, claim.lease, pause.delay_ms)
         except AttemptSuspended:
@@ -162,22 +163,22 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - any error of a task ends only its attempt
             await self._failed(context, error)
         else:
-            await self._engine.complete(claim.id, claim.lease, result, content_type=content_type)
+            await self._engine.complete(
+                claim.id, claim.lease, result, content_type=content_type, frames=frames
+            )
 
     async def _call_and_flush(
         self, task: Task[Any, Any, Any], context: Context, kept: Kept | None
     ) -> tuple[bytes, str | None]:
         """Call the task; its frames are in the store before the attempt ends or pauses."""
         try:
-            answer = await self._call(task, context, kept)
+            return await self._call(task, context, kept)
         except (AttemptSuspended, Continued):
             # It gave its lease back, or starts again: everything was written before.
             raise
         except Interruption:
             await context.flush()
             raise
-        await context.flush()
-        return answer
 
     async def _call(
         self, task: Task[Any, Any, Any], context: Context, kept: Kept | None

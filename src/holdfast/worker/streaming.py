@@ -34,6 +34,7 @@ GATHER_S = 0.005
 NOTED_S = 0.5
 _MOST_GATHERED = 250
 _MOST_GATHERED_BYTES = 512 << 10
+_MOST_LAST_BYTES = 64 << 10
 #: Places that each start of a continued execution has for itself.
 _PLACES_BETWEEN = 1 << 32
 
@@ -154,6 +155,16 @@ class Stream:
         await self.flush()
         await self._put("summary", _JSON.encode(dict(patch)))
         await self.flush()
+
+    async def last_frames(self) -> list[NewFrame]:
+        """Return what is left to store with the end of the attempt, if it is little."""
+        self._unplan()
+        self._take_lines()
+        is_plain = all(frame.type != "summary" for frame in self._gathered)
+        if self._sending.locked() or self._sent or self._bytes > _MOST_LAST_BYTES or not is_plain:
+            await self.flush()
+        last, self._gathered, self._bytes = self._gathered, [], 0
+        return last
 
     async def flush(self) -> None:
         """Wait until all frames are in the store."""

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
@@ -42,6 +42,8 @@ log: logging.Logger = logging.getLogger(__name__)
 _CLAIM_WAIT_MS = 5_000
 #: A larger claim would keep the server busy for over 2 ms, and this worker idle in the meantime.
 _MOST_IN_CLAIM = 100
+#: Executions that compute for longer than this when they start are started in smaller groups.
+_LONG_START_S = 0.005
 _MOST_CLAIMS = 4
 _PAUSE_AFTER_ERROR_S = 1.0
 #: How long tasks in threads have to notice that the worker stops immediately.
@@ -110,6 +112,8 @@ class Worker:
         self._releasing = False
         self._started = asyncio.Event()
         self._attempts: dict[tuple[str, int], asyncio.Task[None]] = {}
+        #: How many executions are started at once.
+        self._at_once = _MOST_IN_CLAIM
         self._threads = ThreadPool(settings.threads)
         self._processes = ProcessPool(settings.processes)
         self._runner = Runner(
@@ -248,8 +252,25 @@ class Worker:
                     log.log(level(error), "claiming failed: %s", error)
                     await pause(self._draining, _PAUSE_AFTER_ERROR_S)
                     continue
-                for claim in claims:
-                    self._start(claim)
+                await self._start_all(claims)
+
+    async def _start_all(self, claims: Sequence[Claim]) -> None:
+        """Start executions, few at a time if they compute for long before they wait.
+
+        So calls of the first are under way while the others start.
+        """
+        loop = asyncio.get_running_loop()
+        started = 0
+        while started < len(claims):
+            for claim in claims[started : started + self._at_once]:
+                self._start(claim)
+            started += self._at_once
+            before = loop.time()
+            await asyncio.sleep(0)
+            if loop.time() - before > _LONG_START_S:
+                self._at_once = max(1, self._at_once // 2)
+            else:
+                self._at_once = min(2 * self._at_once, _MOST_IN_CLAIM)
 
     def _start(self, claim: Claim) -> None:
         self._slots.take(1)

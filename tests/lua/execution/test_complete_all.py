@@ -8,12 +8,15 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.errors import ExecutionNotFound, LeaseRevoked, NotActive, StaleLease
-from holdfast.model.executions import Lease
+from holdfast.model.executions import Failure, Lease
+from holdfast.model.frames import NewFrame
+from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.invariants import violations
 from tests.support.lifecycle import claim_in, claim_one, create_one, create_together, state_of
+from tests.support.streaming import read_all, said, text
 
 Dump = Callable[[], dict[str, object]]
 
@@ -111,3 +114,54 @@ async def test_an_end_that_concerns_others_is_told_in_the_same_call(store: Store
     assert await store.client.call(["HGET", record, "plain"]) == b"0"
     await store.executions.complete(claim.id, claim.lease, b"1")
     assert await store.client.call(["EXISTS", record.replace(":x:", ":w:")]) == 0
+
+
+@pytest.mark.parametrize("watched", [False, True], ids=["plain", "watched"])
+async def test_the_last_frames_come_with_the_end(
+    store: Store, dump: Callable[[], dict[str, object]], *, watched: bool
+) -> None:
+    """They continue the stream, once: a repeated end and a taken place write nothing."""
+    claim = await claim_one(store, await create_one(store))
+    await store.streams.append(claim.id, claim.lease, [text("a", place=1)], key="k")
+    if watched:
+        await store.executions.watch(claim.id, "process")
+    last = [
+        text("a", place=1),
+        text("b", place=2),
+        NewFrame(type="log", payload=b'{"m":"\xc3\xa9"}'),
+    ]
+    for _ in range(2):
+        await store.executions.complete(claim.id, claim.lease, b"1", "", last)
+    assert await said(store, claim.id) == [
+        (1, 0, "text", "a"),
+        (2, 0, "text", "b"),
+        (3, 0, "log", '{"m":"é"}'),
+    ]
+    assert await state_of(store, claim.id) is State.COMPLETED
+    assert violations(dump()) == []
+
+
+async def test_the_first_frames_can_come_with_the_end(store: Store) -> None:
+    """Of a later attempt too, which opens with a frame of its own; other items have none."""
+    first, second = await create_together(store, {}, {"retry": RetryPolicy(max_attempts=2)})
+    held = {claim.id: claim.lease for claim in await claim_in(store, store.tag_of(first), limit=2)}
+    await store.executions.fail(
+        second, held[second], Failure(type="E", message="m", retry_after_ms=0)
+    )
+    again = await claim_one(store, second)
+    await asyncio.gather(
+        store.executions.complete(second, again.lease, b"1", "", [text("x"), text("y", live=True)]),
+        store.executions.complete(first, held[first], b"1"),
+    )
+    assert await said(store, first) == []
+    kinds = [(frame.id, frame.attempt, frame.type) for frame in await read_all(store, second)]
+    assert kinds == [(1, 1, "attempt"), (2, 1, "text"), (3, 1, "text")]
+
+
+async def test_frames_of_a_holder_that_lost_its_lease_are_not_written(store: Store) -> None:
+    """The end is refused, and so are they."""
+    claim = await claim_one(store, await create_one(store))
+    stale = Lease(id="other", epoch=1, attempt=0)
+    with pytest.raises(StaleLease):
+        await store.executions.complete(claim.id, stale, b"1", "", [text("x")])
+    assert await said(store, claim.id) == []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from holdfast.model.executions import Failure
+from holdfast.errors import ExecutionNotFound, StaleLease
+from holdfast.model.executions import Failure, Lease
 from holdfast.model.frames import Appended, NewFrame, Summary
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
@@ -14,8 +17,10 @@ from holdfast.testing.clock import Clock
 from tests.support.lifecycle import (
     WAYS_TO_LOSE,
     Dump,
+    claim_in,
     claim_one,
     complete_one,
+    create_together,
     lose_lease,
     refused,
 )
@@ -315,3 +320,33 @@ async def test_all_of_a_stream_goes_with_its_execution(
     await clock.advance_and_tick(1_000)
     left = [key for key in dump() if claim.id in key and ":batch:" not in key]
     assert left == []
+
+
+async def test_each_batch_of_a_call_is_answered_on_its_own(store: Store) -> None:
+    """Two streams, a batch that is repeated, a stale holder and an unknown execution."""
+    ids = await create_together(store, {}, {})
+    held = {claim.id: claim.lease for claim in await claim_in(store, store.tag_of(ids[0]), limit=2)}
+    stale = Lease(id="other", epoch=1, attempt=0)
+    calls = [
+        store.streams.append(ids[0], held[ids[0]], [text("a"), text("b")], key="k"),
+        store.streams.append(ids[1], held[ids[1]], [text("c")], key="k"),
+        store.streams.append(ids[0], held[ids[0]], [text("a"), text("b")], key="k"),
+        store.streams.append(ids[0], stale, [text("d")], key="l"),
+        store.streams.append(f"{ids[0]}x", stale, [text("e")], key="l"),
+    ]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    both = Appended(first=1, last=2, version=0)
+    assert answers[:3] == [both, Appended(first=1, last=1, version=0), both]
+    assert [type(answer) for answer in answers[3:]] == [StaleLease, ExecutionNotFound]
+    assert [await said(store, name) for name in ids] == [
+        [(1, 0, "text", "a"), (2, 0, "text", "b")],
+        [(1, 0, "text", "c")],
+    ]
+
+
+async def test_an_execution_that_streamed_ends_as_a_plain_one(store: Store) -> None:
+    """A stream is nothing that its end must act on."""
+    claim = await running(store)
+    await append(store, claim, "a")
+    record = f"{store.tag_of(claim.id)}:x:{claim.id}"
+    assert await store.client.call(["HGET", record, "plain"]) == b"1"

@@ -17,17 +17,6 @@ local MEMORY_MS = 60000
 
 local NEEDED = { 'plain', 'streamed', 'attempts', 'turn', 'tenant' }
 
---- The frames that `args` holds from `first` on.
-local function frames_of(args, first, count)
-  local given = {}
-  for i = first, first + 5 * (count - 1), 5 do
-    local kind, encoding, live, place, payload = unpack(args, i, i + 4)
-    given[#given + 1] =
-      { type = kind, encoding = encoding, live = live ~= '', place = tonumber(place), payload = payload }
-  end
-  return given
-end
-
 --- Append the batch that begins at args[i]; `bounds` remembers those of tenants.
 local function append(tag, args, i, count, now, bounds)
   local id, fence, batch, version, document = unpack(args, i, i + 4)
@@ -46,7 +35,7 @@ local function append(tag, args, i, count, now, bounds)
   end
 
   local patches = 0
-  local added = frames.unsaid(stream, rec, frames_of(args, i + 6, count))
+  local added = frames.unsaid(stream, rec, frames.given(args, i + 6, count))
   for _, frame in ipairs(added) do
     if frame.type == 'summary' then patches = patches + 1 end
   end

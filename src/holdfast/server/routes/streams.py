@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Annotated, Any, Literal, cast
 
-import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from holdfast import errors
 from holdfast.engine.tails import Tail
-from holdfast.model import bounds, checks
+from holdfast.model import bounds
 from holdfast.model.api_keys import Role
-from holdfast.model.frames import END, RETRY, Frame, NewFrame
+from holdfast.model.frames import END, RETRY, Frame
 from holdfast.model.log_lines import LogLine
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
@@ -21,41 +19,13 @@ from holdfast.server.http.declare import CHANGING, Routes
 from holdfast.server.http.sse import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
 from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
 from holdfast.server.views.derive import ModelView
-from holdfast.server.views.fields import Body, Cursor, LeaseBody, Name, PageLimit, Query, View
+from holdfast.server.views.fields import Body, Cursor, LeaseBody, PageLimit, Query, View
+from holdfast.server.views.frames import FRAMES_BYTES, FrameBody
 from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("streams", "The frames that executions emit while they run.")
 
-FRAMES_BYTES = 16 << 20
 FrameId = Annotated[int, Meta(ge=0, le=bounds.FRAME_ID)]
-
-
-class FrameBody(Body):
-    """A frame to append."""
-
-    type: Literal["text", "json", "bytes", "log", "event", "summary", "reply"]
-    #: A string for `text` and `bytes`, any JSON for the others; a `summary` is a merge patch.
-    payload: Raw
-    #: Passed on to readers; `base64` for bytes that are not text.
-    encoding: Name | None = None
-    #: Best effort: kept for only a few seconds.
-    live: bool = False
-    #: The position among the frames of an attempt, from 1. A repeated position is written once.
-    place: Annotated[int, Meta(ge=1, le=bounds.FRAME_ID)] | None = None
-
-    def frame(self) -> NewFrame:
-        """Return the frame for the engine; JSON stays as it was written."""
-        if self.type in {"text", "bytes"} or self.encoding not in {None, "utf8"}:
-            made = NewFrame.from_view(self.type, self._text(), self.encoding)
-        else:
-            made = NewFrame(type=self.type, payload=bytes(self.payload), encoding=self.encoding)
-        return replace(made, live=self.live, place=self.place)
-
-    def _text(self) -> str:
-        try:
-            return msgspec.json.decode(self.payload, type=str)
-        except msgspec.ValidationError:
-            checks.refuse("frame.payload", "must be a string", bytes(self.payload))
 
 
 class FramesBody(Body):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from holdfast import errors
@@ -24,6 +25,7 @@ from holdfast.server.views.fields import (
     View,
     payload,
 )
+from holdfast.server.views.frames import FRAMES_BYTES, FrameBody
 from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("holding", "Calls of a worker that holds a lease.")
@@ -39,6 +41,10 @@ class CompleteBody(Body):
     result: Raw | UnsetType = UNSET
     result_base64: Base64 | UnsetType = UNSET
     content_type: Annotated[str, Meta(max_length=bounds.CONTENT_TYPE_CHARS)] | None = None
+    #: The last frames of its stream; `summary` cannot be among them.
+    frames: Annotated[list[FrameBody], Meta(max_length=bounds.FRAMES_IN_BATCH)] = msgspec.field(
+        default_factory=list
+    )
 
 
 @routes.post(
@@ -46,12 +52,19 @@ class CompleteBody(Body):
     role=Role.WORKER,
     owner=EXECUTION,
     errors=LOST,
+    most_bytes=FRAMES_BYTES,
     example={"lease": LEASE_EXAMPLE, "result": {"sent": True}},
 )
 async def complete(call: Call, id: str, body: CompleteBody) -> StateView:
     """End an execution with its result. A repeated call gets the first answer again."""
     result = payload("result", body.result, body.result_base64)
-    await call.engine.complete(id, body.lease.lease(), result, content_type=body.content_type)
+    await call.engine.complete(
+        id,
+        body.lease.lease(),
+        result,
+        content_type=body.content_type,
+        frames=[frame.frame() for frame in body.frames],
+    )
     call.services.metrics.ended(id, body.lease.epoch, "completed")
     return StateView(state="completed")
 

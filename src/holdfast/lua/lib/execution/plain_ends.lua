@@ -2,6 +2,7 @@
 --- record and a write to it, and lists and timers are written once for a cohort. The others end by
 --- lib/execution/finish.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/cohorts lib/core/settings
+--- @requires lib/stream/frames
 local plain_ends = {}
 
 --- What the ends of one call have in common.
@@ -24,7 +25,7 @@ local function cohort_of(tag, call, tenant, lane, kind)
 end
 
 --- End a plain execution with its result, if the holder of this fence may. Returns whether it has.
-function plain_ends.complete(tag, id, fence, result, content_type, call)
+function plain_ends.complete(tag, id, fence, result, content_type, last, call)
   local key = keys.record(tag, id)
   local found =
     server.call('HMGET', key, 'fence', 'state', 'plain', 'due', 'tenant', 'lane', 'kind', 'born')
@@ -32,6 +33,7 @@ function plain_ends.complete(tag, id, fence, result, content_type, call)
   if is_late(call, found[4]) then return false end
   local cohort = cohort_of(tag, call, found[5], found[6], found[7])
   cohorts.add(cohort, id, found[8])
+  if last then frames.conclude(tag, id, frames.holder(tag, id, found[5]), last, call.now) end
   if content_type == '' and record.is_inline(result) then
     server.call(
       'HSET', key, 'state', 'completed', 'ended', call.now_text, 'due', cohort.due_text, 'result', result
