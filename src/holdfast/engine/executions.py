@@ -153,7 +153,9 @@ class Executions(api.Executions):
     ) -> None:
         calls.check_holder(execution_id, lease)
         calls.check_result(result, content_type)
-        result = await self._payloads.store_result(execution_id, result)
+        references.check_is_none("result", result)
+        if len(result) > references.LEAST_BYTES:
+            result = await self._payloads.store_result(execution_id, result)
         await self._store.executions.complete(execution_id, lease, result, content_type or "")
         self._admission.ended(execution_id, lease)
 

@@ -73,7 +73,9 @@ def claim(row: Sequence[Any], lease_id: str, sealing: Sealing) -> Claim:
     )
 
 
-def claims(reply: Iterable[Any], lease_id: str, sealing: Sealing) -> tuple[list[Claim], list[Grant]]:
+def claims(
+    reply: Iterable[Any], lease_id: str, sealing: Sealing
+) -> tuple[list[Claim], list[Grant]]:
     """Decode what a claim gives: leases, and grants of executions with limits."""
     found: list[Claim] = []
     grants: list[Grant] = []
@@ -106,9 +108,7 @@ def _cohort(packed: bytes) -> _Cohort:
     return _Cohort(tenant.decode(), lane.decode(), kind.decode(), expires_at, names(requires))
 
 
-def _first_claim(
-    line: bytes, payload: bytes, lease: Lease, cohorts: dict[bytes, _Cohort]
-) -> Claim:
+def _first_claim(line: bytes, payload: bytes, lease: Lease, cohorts: dict[bytes, _Cohort]) -> Claim:
     """Decode the first claim of a plain execution."""
     execution_id, birth, priority, trace, packed = line.split(b" ", 4)
     cohort = cohorts.get(packed)

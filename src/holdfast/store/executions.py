@@ -467,10 +467,9 @@ def open_step(sealing: Sealing, execution_id: str, name: str, result: bytes) -> 
 
 def _accepted(reply: list[Any]) -> list[Any]:
     """Return the values of an answer. Raises the refusal, if it is one."""
-    word, *rest = reply
-    if word != b"ok":
-        raise refusal_of(rest)
-    return rest
+    if reply[0] != b"ok":
+        raise refusal_of(reply[1:])
+    return reply[1:]
 
 
 def _start_delay_ms(item: NewExecution) -> int:

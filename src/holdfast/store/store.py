@@ -90,6 +90,7 @@ class Store:
         self.settings = settings
         self.prefix: str = url.prefix
         self.partitions: int = 0
+        self._tags: tuple[str, ...] = ()
         self.loader: Loader = Loader(client, fake_clock=settings.fake_clock)
         self.caller: Caller = Caller(
             client, timeout_ms=settings.call_timeout_ms, loader=self.loader
@@ -151,10 +152,11 @@ class Store:
             str(boot.FORMAT),
         )
         self.partitions = boot.check_partitions(int(stored), asked, int(stored_format))
+        self._tags = tuple(keys.partition_tag(self.prefix, n) for n in range(self.partitions))
 
     def tag_of(self, execution_id: str) -> str:
         """Return the tag of the partition in which an execution lives."""
-        return keys.partition_tag(self.prefix, partition_of(execution_id, self.partitions))
+        return self._tags[partition_of(execution_id, self.partitions)]
 
     def queue_tag(self, name: str) -> str:
         """Return the tag of a message queue."""
@@ -162,7 +164,7 @@ class Store:
 
     def tags(self) -> Iterator[str]:
         """Return the tags of all partitions."""
-        return (keys.partition_tag(self.prefix, n) for n in range(self.partitions))
+        return iter(self._tags)
 
     def budget_tag(self, root: str) -> str:
         """Return the tag of the partition of the budgets under a root."""

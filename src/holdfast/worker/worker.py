@@ -10,7 +10,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from holdfast.api import Claimer
@@ -257,19 +257,18 @@ class Worker:
         attempt = asyncio.get_running_loop().create_task(self._attempt(claim))
         self._attempts[claim.key] = attempt
 
-    def _end_in_time(self, claim: Claim) -> asyncio.TimerHandle | None:
+    def _end_in_time(self, claim: Claim, timeout_at: datetime) -> asyncio.TimerHandle:
         """Stop an attempt after its timeout, as the store does."""
-        if claim.timeout_at is None:
-            return None
         claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
-        left_s = (claim.timeout_at - claimed_at).total_seconds()
+        left_s = (timeout_at - claimed_at).total_seconds()
         loop = asyncio.get_running_loop()
         return loop.call_later(
             left_s, self._on_lost, claim, f"the attempt ran longer than its timeout, {left_s:g} s"
         )
 
     async def _attempt(self, claim: Claim) -> None:
-        timer = self._end_in_time(claim)
+        timeout_at = claim.timeout_at
+        timer = None if timeout_at is None else self._end_in_time(claim, timeout_at)
         try:
             if self._releasing:
                 await self._give_back(claim)

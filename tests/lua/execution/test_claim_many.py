@@ -1,4 +1,4 @@
-"""hf_execution_claim_many: what a claim hands out, and its lease. Order is in the file on fairness."""
+"""hf_execution_claim_many: what a claim hands out, and its lease. Order is tested elsewhere."""
 
 from __future__ import annotations
 
