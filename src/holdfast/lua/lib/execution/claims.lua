@@ -119,13 +119,8 @@ function claims.settle(tag, opened, now)
   timers.arm_many(tag, opened, now)
 end
 
---- Remember the result of a request under a key, so that a repetition after a lost reply gets the same:
---- `ids`, and those of lists of { id, rec }.
-function claims.remember(memory, ids, opened, granted)
-  for _, one in ipairs(opened) do ids[#ids + 1] = one[1] end
-  for _, one in ipairs(granted) do ids[#ids + 1] = one[1] end
-  server.call('SET', memory, table.concat(ids, ' '), 'PX', MEMORY_MS)
-end
+--- Remember the result of a request under a key, so that a repetition after a lost reply gets the same.
+function claims.remember(memory, ids) server.call('SET', memory, table.concat(ids, ' '), 'PX', MEMORY_MS) end
 
 --- Whether an execution runs under a lease of this request.
 function claims.holds(rec, request)

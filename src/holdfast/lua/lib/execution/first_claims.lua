@@ -8,7 +8,7 @@ function first_claims.open(request, worker, lease_ms, now)
   local due = now + lease_ms
   return {
     fence = lease.fence(request, 1, 0), worker = worker, due = due, due_text = tostring(due),
-    now = now, now_text = tostring(now), ids = {}, cohorts = {}, inputs = {}, places = {},
+    now = now, now_text = tostring(now), cohorts = {}, inputs = {}, places = {},
   }
 end
 
@@ -40,7 +40,6 @@ function first_claims.take(tag, id, stack, call, claimed)
   )
   local cohort = cohort_of(call, stack)
   cohorts.add(cohort, id, born)
-  call.ids[#call.ids + 1] = id
   local size = #claimed
   claimed[size + 1] = id .. ' ' .. born .. ' ' .. (found[6] or '') .. ' ' .. (found[7] or '') .. cohort.shared
   claimed[size + 2] = input
