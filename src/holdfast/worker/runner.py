@@ -155,6 +155,12 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - any error of a task ends only its attempt
             await self._failed(context, error)
         else:
+            await self._complete(claim, result, content_type)
+
+    async def _complete(self, claim: Claim, result: bytes, content_type: str | None) -> None:
+        """Record the result; in the meantime other code runs in the slot."""
+        # Claiming the next before the end of one with a limit would find the limit used up.
+        with contextlib.nullcontext() if claim.quotas else self._slots.settling():
             await self._engine.complete(claim.id, claim.lease, result, content_type=content_type)
 
     async def _call(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import signal
 import socket
@@ -40,8 +41,11 @@ if TYPE_CHECKING:
 log: logging.Logger = logging.getLogger(__name__)
 
 _CLAIM_WAIT_MS = 5_000
-#: A larger claim would keep the server busy for over 2 ms, and this worker idle in the meantime.
+#: A larger claim would keep the server busy for over a millisecond, and this worker idle in the meantime.
 _MOST_IN_CLAIM = 100
+#: A worker with this many slots makes two claims at once: one is answered while the executions of the
+#: other start. With more slots it makes more.
+_SLOTS_OF_TWO = 100
 _MOST_CLAIMS = 4
 _PAUSE_AFTER_ERROR_S = 1.0
 #: How long tasks in threads have to notice that the worker stops immediately.
@@ -205,9 +209,10 @@ class Worker:
             await insist(self._publish, self._draining)
             declaring = await self._declare()
             self._started.set()
-            # Several claims are under way: the next is answered while executions of the last start.
-            several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))
-            claiming = asyncio.gather(*(self._claim(claimer) for _ in range(several)))
+            slots = self.settings.slots
+            several = max(1, min(_MOST_CLAIMS, 2 * slots // _SLOTS_OF_TWO))
+            most = min(_MOST_IN_CLAIM, math.ceil(slots / several))
+            claiming = asyncio.gather(*(self._claim(claimer, most) for _ in range(several)))
             consuming = consume_until(self._draining, self._app, self.instance)
             await asyncio.gather(self._draining.wait(), consuming, declaring)
             # A claim under way is not cancelled: its leases would be lost until they expire.
@@ -236,12 +241,12 @@ class Worker:
         for plan in self._app.schedules.values():
             await self._engine.schedules.put(plan)
 
-    async def _claim(self, claimer: Claimer) -> None:
+    async def _claim(self, claimer: Claimer, most: int) -> None:
         while True:
             await self._slots.wait_free()
             if self._draining.is_set():
                 return
-            with self._slots.reserved(_MOST_IN_CLAIM) as limit:
+            with self._slots.reserved(most) as limit:
                 try:
                     claims = await claimer.claim(limit, self.settings.lease_ms, _CLAIM_WAIT_MS)
                 except HoldfastError as error:
