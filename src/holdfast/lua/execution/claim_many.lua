@@ -33,8 +33,8 @@ local function run(tag, args)
     if left == 0 then break end
     local id, stack = lanes.next(tag, open)
     if not id then break end
-    local state, leased = first_claims.take(tag, id, stack, first, claimed)
-    if not leased and state == 'waiting' then
+    local leased = first_claims.take(tag, id, stack, first, claimed)
+    if not leased then
       local claim, rec, grant = claims.open(tag, id, request, worker, lease_ms, now)
       if claim then
         local list = grant and granted or opened
