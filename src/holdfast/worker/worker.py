@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 log: logging.Logger = logging.getLogger(__name__)
 
 _CLAIM_WAIT_MS = 5_000
-#: A larger claim would keep the server busy for over a millisecond, and this worker idle in the meantime.
+#: A larger claim would keep the server busy for over a millisecond, and this worker idle.
 _MOST_IN_CLAIM = 100
-#: A worker with this many slots makes two claims at once: one is answered while the executions of the
-#: other start. With more slots it makes more.
+#: A worker with this many slots makes two claims at once, one with more makes more: a claim is
+#: answered while the executions of another start.
 _SLOTS_OF_TWO = 100
 _MOST_CLAIMS = 4
 _PAUSE_AFTER_ERROR_S = 1.0

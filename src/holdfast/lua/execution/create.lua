@@ -61,7 +61,7 @@ end
 --- ready and have nothing particular by cohort.
 local function create(tag, item, input, now, stamp, new)
   local id = item.id
-  local is_simple = not new.ruled and not id:find('~', 1, true)
+  local is_simple = not new.ruled and not children.parent_of(id)
   if is_simple and birth.store_simple(tag, item, stamp, input, new.inputs) then
     cohorts.add(cohorts.of(new.cohorts, item.tenant, item.lane, item.kind), id, stamp)
     return 'waiting'
