@@ -84,13 +84,15 @@ class StoreSettings:
 class Store:
     """An open store. Make it with `open_store`."""
 
+    #: Those of the partitions.
+    _tags: tuple[str, ...] = ()
+
     def __init__(self, client: Client, url: StoreUrl, settings: StoreSettings) -> None:
         self.client = client
         self.url = url
         self.settings = settings
         self.prefix: str = url.prefix
         self.partitions: int = 0
-        self._tags: tuple[str, ...] = ()
         self.loader: Loader = Loader(client, fake_clock=settings.fake_clock)
         self.caller: Caller = Caller(
             client, timeout_ms=settings.call_timeout_ms, loader=self.loader

@@ -97,10 +97,8 @@ local function run(tag, args)
   local first = stamps.next(tag, now)
   local stamp = first
   local items, all_new = decode(tag, args)
-  local new = {
-    cohorts = {}, others = {}, ready = {}, inputs = {},
-    priority_us = settings.priority_us(tag), ruled = settings.has_rules(tag),
-  }
+  local new = { cohorts = {}, others = {}, ready = {}, inputs = {} }
+  new.priority_us, new.ruled = settings.priority_us(tag), settings.has_rules(tag)
   local answers, lanes, ids = { 'ok' }, {}, {}
   for i, item in ipairs(items) do
     local id, lane, input = item.id, item.lane, args[2 * i]
