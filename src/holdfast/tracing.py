@@ -24,6 +24,7 @@ STATUS = "http.response.status_code"
 _FIRST_FAILURE = 500
 _TRACEPARENT = "traceparent"
 _NAME = "holdfast"
+_NO_SPAN = contextlib.nullcontext()
 
 
 def _is_set_up() -> bool:
@@ -84,12 +85,12 @@ class Trace:
     def __init__(self) -> None:
         self._context: Any = None
 
-    @contextlib.contextmanager
-    def attempt(self, claim: Claim) -> Iterator[None]:
+    def attempt(self, claim: Claim) -> AbstractContextManager[None]:
         """Open a span for an attempt."""
-        if not _is_set_up():
-            yield
-            return
+        return self._attempt(claim) if _is_set_up() else _NO_SPAN
+
+    @contextlib.contextmanager
+    def _attempt(self, claim: Claim) -> Iterator[None]:
         from opentelemetry import propagate, trace
 
         carrier = {} if claim.traceparent is None else {_TRACEPARENT: claim.traceparent}
@@ -111,11 +112,11 @@ class Trace:
 
     def step(self, name: str) -> AbstractContextManager[None]:
         """Open a span for a step that runs; a step that is read from the journal has none."""
-        return self._span(f"step {name}")
+        return _NO_SPAN if self._context is None else self._span(f"step {name}")
 
     def wait(self, what: str) -> AbstractContextManager[None]:
         """Open a span for a wait; it ends with its attempt if the wait returns the lease."""
-        return self._span(f"wait {what}")
+        return _NO_SPAN if self._context is None else self._span(f"wait {what}")
 
     def fail(self, error: BaseException) -> None:
         """Mark the span of the attempt as failed."""
@@ -129,9 +130,6 @@ class Trace:
 
     @contextlib.contextmanager
     def _span(self, name: str) -> Iterator[None]:
-        if self._context is None:
-            yield
-            return
         from opentelemetry import trace
 
         # The parent is explicit: a step may run in a thread, which does not have this context.

@@ -146,9 +146,11 @@ class Executions(api.Executions):
     ) -> None:
         calls.check_holder(execution_id, lease)
         calls.check_result(result, content_type)
+        references.check_is_none("result", result)
         if frames:
             check_last(frames)
-        result = await self._payloads.store_result(execution_id, result)
+        if len(result) > references.LEAST_BYTES:
+            result = await self._payloads.store_result(execution_id, result)
         await self._store.executions.complete(
             execution_id, lease, result, content_type or "", frames
         )

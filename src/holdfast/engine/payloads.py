@@ -89,8 +89,7 @@ class Payloads:
         return item.kept_as(await _put(place, "input", item.tenant, item.input, value))
 
     async def store_result(self, execution_id: str, result: bytes) -> bytes:
-        """Return the stored form of a result."""
-        references.check_is_none("result", result)
+        """Return the stored form of a result that may be large."""
         place = await self._place_for(result)
         if place is None:
             return result
@@ -201,11 +200,11 @@ class Payloads:
 def _is_incomplete(claim: Claim) -> bool:
     """Whether a claim has a payload that is not in plain form."""
     return (
-        bool(claim.passed)
-        or references.is_reference(claim.input)
+        references.is_reference(claim.input)
         or is_sealed(claim.input)
-        or any(map(is_sealed, claim.steps.values()))
-        or any(is_sealed(signal.payload) for signal in claim.signals)
+        or bool(claim.passed)
+        or (bool(claim.steps) and any(map(is_sealed, claim.steps.values())))
+        or (bool(claim.signals) and any(is_sealed(signal.payload) for signal in claim.signals))
     )
 
 

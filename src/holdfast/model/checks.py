@@ -88,6 +88,8 @@ def kind(field: str, value: Any) -> str:
 
 def execution_id(field: str, value: Any) -> str:
     """Check the id of an execution or graph: ID, or TENANT=ID for a tenant other than default."""
+    if isinstance(value, str) and len(value) <= bounds.ID_CHARS and _ID.match(value):
+        return value
     own = value
     if isinstance(value, str) and ID_SEPARATOR in value:
         tenant, own = parse_id(value)

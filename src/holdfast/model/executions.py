@@ -291,7 +291,8 @@ class Passed:
     outcome: Outcome | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen: one is made for every execution, and making a frozen one takes twice as long.
+@dataclass(slots=True, kw_only=True)
 class Claim:
     """An execution handed to a worker, with the lease to run it."""
 

@@ -43,6 +43,8 @@ def is_reference(payload: bytes) -> bool:
 
 def check_is_none(field: str, payload: bytes) -> None:
     """Refuse a payload from outside that looks like a reference or a sealed payload."""
+    if not payload.startswith(_MARKS):
+        return
     for mark, what in _RESERVED:
         if payload.startswith(mark):
             problem = f"must not start with the reserved marker of {what} payloads"
@@ -50,6 +52,7 @@ def check_is_none(field: str, payload: bytes) -> None:
 
 
 _RESERVED = ((_MAGIC, "offloaded"), (SEALED, "sealed"), (TOKEN, "sealed"))
+_MARKS = tuple(mark for mark, _ in _RESERVED)
 
 
 def decode(payload: bytes) -> Reference:

@@ -42,7 +42,7 @@ class Batches:
         #: By tag and, for calls on behalf of one, by tenant.
         self._lines: dict[tuple[str, str | None], _Line] = {}
 
-    async def call(self, tag: str, item: Item) -> list[Any]:
+    def call(self, tag: str, item: Item) -> asyncio.Future[list[Any]]:
         """Send an item; returns its answer. Of something that tenants own, the id comes first."""
         restriction = restrictions.current()
         tenant = None
@@ -55,7 +55,7 @@ class Batches:
             line = self._lines[place] = _Line(
                 partial(self._send, tag, tenant), partial(self._lines.pop, place)
             )
-        return await line.add(item)
+        return line.add(item)
 
     async def _send(self, tag: str, tenant: str | None, items: list[Item]) -> list[Any]:
         args = [part for item in items for part in item]

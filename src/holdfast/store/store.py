@@ -84,6 +84,9 @@ class StoreSettings:
 class Store:
     """An open store. Make it with `open_store`."""
 
+    #: Those of the partitions.
+    _tags: tuple[str, ...] = ()
+
     def __init__(self, client: Client, url: StoreUrl, settings: StoreSettings) -> None:
         self.client = client
         self.url = url
@@ -151,10 +154,11 @@ class Store:
             str(boot.FORMAT),
         )
         self.partitions = boot.check_partitions(int(stored), asked, int(stored_format))
+        self._tags = tuple(keys.partition_tag(self.prefix, n) for n in range(self.partitions))
 
     def tag_of(self, execution_id: str) -> str:
         """Return the tag of the partition in which an execution lives."""
-        return keys.partition_tag(self.prefix, partition_of(execution_id, self.partitions))
+        return self._tags[partition_of(execution_id, self.partitions)]
 
     def queue_tag(self, name: str) -> str:
         """Return the tag of a message queue."""
@@ -162,7 +166,7 @@ class Store:
 
     def tags(self) -> Iterator[str]:
         """Return the tags of all partitions."""
-        return (keys.partition_tag(self.prefix, n) for n in range(self.partitions))
+        return iter(self._tags)
 
     def budget_tag(self, root: str) -> str:
         """Return the tag of the partition of the budgets under a root."""

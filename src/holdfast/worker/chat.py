@@ -208,7 +208,7 @@ class Chat(Context):
 
         async def wait() -> bytes:
             # Other steps under way would go on without a lease.
-            is_alone = asyncio.current_task() is self._main and self._journal.outstanding == 1
+            is_alone = asyncio.current_task() is self._main and self.journal.outstanding == 1
             keeps = self._turns.on_parked is not None and is_alone
             return await self._turns.wait(
                 MessageWait(
@@ -233,13 +233,13 @@ class Chat(Context):
         self.register(step)
         try:
             self.check()
-            found = self._journal.find(step)
+            found = self.journal.find(step)
             if found is None:
                 await (super().flush() if frames_only else self.flush())
                 found = await make()
             return found
         finally:
-            self._journal.settle()
+            self.journal.settle()
 
     async def welcomes(self, *, done: bool = False) -> bool:
         """Whether this session is the one that welcomes the user; recorded like a step.

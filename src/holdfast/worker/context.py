@@ -82,21 +82,19 @@ class Context:
     ) -> None:
         self._engine = engine
         self._claim = claim
-        self._journal = Journal(claim.id, claim.steps)
-        self.versions: Versions = Versions(self._journal, self.record)
-        self._waiting = Waiting(self, engine)
+        #: The step journal of this attempt.
+        self.journal: Journal = Journal(claim.id, claim.steps)
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
-        self._children = Children(engine, claim)
-        self._lent = LentSlot(slots)
+        self._slots = slots
         self._stream: Stream | None = None
         self.trace: Trace = Trace()
         self._main = asyncio.current_task()
         self._thread = threading.get_ident()
         #: The log lines that the execution keeps, if the worker is set to keep some.
-        self.lines: logs.KeptLines | None = (
-            logs.KeptLines(keep_logs, self._expect_lines) if keep_logs else None
-        )
+        self.lines: logs.KeptLines | None = None
+        if keep_logs:
+            self.lines = logs.KeptLines(keep_logs, self.now, self._expect_lines)
         self._encode_input = encode_input
         #: The lease was lost; set once, from the event loop.
         self.lost: bool = False
@@ -107,6 +105,12 @@ class Context:
         #: For a thread: set together with `lost`; the thread waits for it.
         self.lost_event: threading.Event | None = None
         self.waiting: concurrent.futures.Future[Any] | None = None
+
+    # Most tasks use few of these.
+    versions = cached_property[Versions](lambda self: Versions(self.journal, self.record))
+    _waiting = cached_property[Waiting](lambda self: Waiting(self, self._engine))
+    _children = cached_property[Children](lambda self: Children(self._engine, self._claim))
+    _lent = cached_property[LentSlot](lambda self: LentSlot(self._slots))
 
     @cached_property
     def logger(self) -> logs.TaskLogger:
@@ -155,11 +159,6 @@ class Context:
         return self._engine
 
     @property
-    def journal(self) -> Journal:
-        """The step journal of this attempt."""
-        return self._journal
-
-    @property
     def stream(self) -> Stream:
         """The stream of the execution: output that others read while it runs."""
         if self._stream is None:
@@ -168,7 +167,7 @@ class Context:
 
     def finish(self) -> None:
         """Check at the end of the function that its journal fits."""
-        self._journal.finish()
+        self.journal.finish()
 
     async def flush(self) -> None:
         """Flush buffered frames to the store."""
@@ -223,7 +222,7 @@ class Context:
         return self._run_step(name, fn, args, retries)
 
     def _ask(self, name: str) -> None:
-        self._journal.ask(name, parallel=self._is_parallel)
+        self.journal.ask(name, parallel=self._is_parallel)
 
     @property
     def _is_parallel(self) -> bool:
@@ -346,7 +345,7 @@ class Context:
         """
 
         def is_alone() -> bool:
-            return asyncio.current_task() is self._main and self._journal.outstanding == 1
+            return asyncio.current_task() is self._main and self.journal.outstanding == 1
 
         return Signals(self, self._engine, names, timeout, is_alone)
 
@@ -356,7 +355,7 @@ class Context:
         While a later attempt goes through recorded steps, it does not set earlier views again.
         """
         data = Encoding("view", Any).encode(value)
-        if not self._journal.is_replaying:
+        if not self.journal.is_replaying:
             with self.holding():
                 await self._engine.set_view(self.id, self._claim.lease, data)
 
@@ -393,16 +392,16 @@ class Context:
     ) -> bytes:
         try:
             self.check()
-            found = self._journal.find(name)
+            found = self.journal.find(name)
             if found is not None:
                 return found
             return await self.record(name, await get()) if is_made else await get()
         finally:
-            self._journal.settle()
+            self.journal.settle()
 
     def number(self, kind: str) -> str:
         """Return the next name of an unnamed step of a kind."""
-        return self._journal.number(kind)
+        return self.journal.number(kind)
 
     async def gather(self, *steps: Awaitable[R]) -> list[R]:
         """Run steps in parallel; the first that fails cancels the others."""

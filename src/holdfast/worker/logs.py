@@ -58,29 +58,34 @@ class _Line(msgspec.Struct, omit_defaults=True, gc=False):
 class KeptLines:
     """Log lines of an attempt on their way to its stream; any thread may add one.
 
-    `expect` is called when lines begin to wait, and whenever many wait: they should be taken soon.
+    `now` is the store's clock. `expect` is called when lines begin to wait, and whenever many wait:
+    they should be taken soon.
     """
 
-    def __init__(self, level: str, expect: Callable[[bool], None]) -> None:
+    def __init__(
+        self, level: str, now: Callable[[], datetime], expect: Callable[[bool], None]
+    ) -> None:
         #: The number of the lowest level to keep.
         self.least: int = LEVELS[level]
         self._expect = expect
         self._waiting: list[_Line] = []
         self._count = 0
-        #: What the process's clock lacks to the store's.
+        self._now = now
+        #: What the process's clock lacks to the store's; most attempts log nothing.
         self._ahead_ms = 0.0
 
-    def start(self, now: datetime) -> None:
+    def start(self) -> None:
         """Keep the records of the code that the caller runs from now on; counts from zero."""
         self._count = 0
-        self._ahead_ms = to_ms(now) - 1000 * time.time()
         _running.set(self)
 
     def add(self, record: logging.LogRecord, logger: str | None = None) -> None:
         """Keep a record, unless the maximum is reached."""
         # Written for speed: tasks that log a lot spend their time here.
         self._count = count = self._count + 1
-        if count > MOST_LINES + 1:
+        if count == 1:
+            self._ahead_ms = to_ms(self._now()) - 1000 * time.time()
+        elif count > MOST_LINES + 1:
             return
         fields = record.__dict__
         # A handler that formats records leaves the message there.

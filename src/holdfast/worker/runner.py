@@ -8,6 +8,7 @@ import contextvars
 import inspect
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from holdfast.errors import (
 )
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim, Failure
+from holdfast.model.frames import NewFrame
 from holdfast.worker import logs, misfits, tracebacks
 from holdfast.worker.chat import Chat
 from holdfast.worker.context import Context
@@ -90,45 +92,39 @@ class Runner:
 
     async def run(self, claim: Claim) -> None:
         """Run one execution to the end of its attempt. Raises nothing but cancellation."""
-        following: Claim | None = claim
-        while following is not None:
-            following = await self._run(following)
-
-    async def _run(self, claim: Claim) -> Claim | None:
-        """Run a claim; returns it with another input if the execution starts again."""
-        task = self._app.tasks[claim.kind]
+        key, task = claim.key, self._app.tasks[claim.kind]
         try:
-            context, kept = await self._context(task, claim)
-            self.running[claim.key] = context
-            if context.lines is not None:
-                context.lines.start(context.now())
-            with context.trace.attempt(claim):
-                await self._attempt(task, context, kept)
-        except Continued as again:
-            return again_of(claim, again.payload)
+            while True:
+                kept = None
+                if claim.session is not None:
+                    kept = await self.parking.take(claim, claim.session.id)
+                if kept is None and claim.kept:
+                    claim = await self._with_steps(claim)
+                context = self._context(task, claim) if kept is None else kept.chat
+                self.running[key] = context
+                if context.lines is not None:
+                    context.lines.start()
+                try:
+                    with context.trace.attempt(claim):
+                        return await self._attempt(task, context, kept)
+                except Continued as again:
+                    claim = again_of(claim, again.payload)
         except LeaseLost as error:
             log.info("the lease was lost: %s", error, extra=logs.fields(claim))
         except HoldfastError as error:
             # The store is unavailable. The lease will expire and the execution run again.
             log.warning("cannot record the outcome: %s", error, extra=logs.fields(claim))
         finally:
-            self.running.pop(claim.key, None)
-        return None
+            self.running.pop(key, None)
 
-    async def _context(
-        self, task: Task[Any, Any, Any], claim: Claim
-    ) -> tuple[Context, Kept | None]:
-        """Return the context of a claim, and the coroutine of a conversation that is kept."""
-        if claim.session is not None:
-            kept = await self.parking.take(claim, claim.session.id)
-            if kept is not None:
-                return kept.chat, kept
-        if claim.kept:
-            # The store handed out the last step only, but the coroutine was dropped.
-            steps = await self._engine.steps(claim.id)
-            claim = replace(claim, steps={step.name: step.result for step in steps}, kept=False)
+    async def _with_steps(self, claim: Claim) -> Claim:
+        """Complete a claim that has the last step only, because the coroutine was kept."""
+        steps = await self._engine.steps(claim.id)
+        return replace(claim, steps={step.name: step.result for step in steps}, kept=False)
+
+    def _context(self, task: Task[Any, Any, Any], claim: Claim) -> Context:
         make = Chat if isinstance(task, Conversation) else Context
-        context = make(
+        return make(
             self._engine,
             claim,
             self._lease_ms,
@@ -136,14 +132,13 @@ class Runner:
             keep_logs=self._keep_logs,
             encode_input=task.encode_input,
         )
-        return context, None
 
     async def _attempt(
         self, task: Task[Any, Any, Any], context: Context, kept: Kept | None
     ) -> None:
         claim = context.claim
         try:
-            result, content_type = await self._call_and_flush(task, context, kept)
+            result, content_type = await self._call(task, context, kept)
             frames = await context.last_frames()
         except AttemptPaused as pause:
             await self._engine.delay(claim.id, claim.lease, pause.delay_ms)
@@ -163,36 +158,36 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - any error of a task ends only its attempt
             await self._failed(context, error)
         else:
+            await self._complete(claim, result, content_type, frames)
+
+    async def _complete(
+        self, claim: Claim, result: bytes, content_type: str | None, frames: Sequence[NewFrame]
+    ) -> None:
+        """Record the result; in the meantime other code runs in the slot."""
+        # Claiming the next before the end of one with a limit would find the limit used up.
+        with contextlib.nullcontext() if claim.quotas else self._slots.settling():
             await self._engine.complete(
                 claim.id, claim.lease, result, content_type=content_type, frames=frames
             )
 
-    async def _call_and_flush(
+    async def _call(
         self, task: Task[Any, Any, Any], context: Context, kept: Kept | None
     ) -> tuple[bytes, str | None]:
-        """Call the task; its frames are in the store before the attempt ends or pauses."""
+        """Call the task; its frames are in the store before the attempt pauses."""
         try:
-            return await self._call(task, context, kept)
+            value = await (self._begin(task, context) if kept is None else self._continue(kept))
+            context.finish()
+            answer = task.signature.encode_result(value, task.name)
+            checks.payload("result", answer[0])
+            if self._app.after_hooks:
+                await _call_hooks(self._app.after_hooks, context)
         except (AttemptSuspended, Continued):
             # It gave its lease back, or starts again: everything was written before.
             raise
         except Interruption:
             await context.flush()
             raise
-
-    async def _call(
-        self, task: Task[Any, Any, Any], context: Context, kept: Kept | None
-    ) -> tuple[bytes, str | None]:
-        if kept is None:
-            value = await self._begin(task, context)
-        else:
-            value = await self._continue(kept)
-        context.finish()
-        encoded, content_type = task.signature.encode_result(value, task.name)
-        checks.payload("result", encoded)
-        if self._app.after_hooks:
-            await _call_hooks(self._app.after_hooks, context)
-        return encoded, content_type
+        return answer
 
     async def _begin(self, task: Task[Any, Any, Any], context: Context) -> Any:
         if isinstance(context, Chat):
@@ -202,9 +197,13 @@ class Runner:
             arguments[name] = await self.resources.open(resource)
         if self._app.before_hooks:
             await _call_hooks(self._app.before_hooks, context)
-        if task.is_async:
-            return await self._call_async(task, context, arguments)
-        return await self._call_blocking(task, context, arguments)
+        if not task.is_async:
+            return await self._call_blocking(task, context, arguments)
+        if task.signature.context is not None:
+            arguments[task.signature.context] = context
+        if isinstance(context, Chat) and self.parking.most > 0:
+            return await self.parking.run(context, task.fn(**arguments))
+        return await task.fn(**arguments)
 
     async def _continue(self, kept: Kept) -> Any:
         if self._app.before_hooks:
@@ -214,15 +213,6 @@ class Runner:
                 self.parking.drop(kept)
                 raise
         return await self.parking.resume(kept)
-
-    async def _call_async(
-        self, task: Task[Any, Any, Any], context: Context, arguments: dict[str, Any]
-    ) -> Any:
-        if task.signature.context is not None:
-            arguments[task.signature.context] = context
-        if isinstance(context, Chat) and self.parking.most > 0:
-            return await self.parking.run(context, task.fn(**arguments))
-        return await task.fn(**arguments)
 
     async def _call_blocking(
         self, task: Task[Any, Any, Any], context: Context, arguments: dict[str, Any]

@@ -6,6 +6,7 @@ with one `bytes` parameter gets the input unchanged; a result of type `bytes` is
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -116,6 +117,11 @@ class Signature:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             message = f"input: must be a JSON object ({error})"
             raise InvalidInput(message, field="input") from error
+        arguments = self.arguments
+        if members.keys() == arguments.keys():
+            # Nothing is missing or unknown. Wrong values are described below.
+            with contextlib.suppress(ValidationError):
+                return {name: arguments[name].decode(bytes(members[name])) for name in members}
         return self._converted(members, lambda encoding, value: encoding.decode(bytes(value)))
 
     def encode_result(self, value: Any, task: str) -> tuple[bytes, str | None]:

@@ -14,6 +14,7 @@ class Slots:
         self.count: int = count
         self.free: int = count
         self._reserved = 0
+        self._settling = 0
         self._freed = asyncio.Event()
         self._closed = asyncio.Event()
 
@@ -33,6 +34,23 @@ class Slots:
         """Return a slot."""
         self.free += 1
         self._freed.set()
+
+    @contextlib.contextmanager
+    def settling(self) -> Iterator[None]:
+        """Lend the slot of code that has ended, while its outcome is recorded.
+
+        Outcomes on their way are at most as many as slots, in case the store is slow.
+        """
+        if self._settling >= self.count:
+            yield
+            return
+        self._settling += 1
+        self.give_back()
+        try:
+            yield
+        finally:
+            self._settling -= 1
+            self.take(1)
 
     @contextlib.contextmanager
     def reserved(self, most: int) -> Iterator[int]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import signal
 import socket
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from holdfast.api import Claimer
@@ -40,10 +41,13 @@ if TYPE_CHECKING:
 log: logging.Logger = logging.getLogger(__name__)
 
 _CLAIM_WAIT_MS = 5_000
-#: A larger claim would keep the server busy for over 2 ms, and this worker idle in the meantime.
+#: A larger claim would keep the server busy for over a millisecond, and this worker idle.
 _MOST_IN_CLAIM = 100
 #: Executions that compute for longer than this when they start are started in smaller groups.
 _LONG_START_S = 0.005
+#: A worker with this many slots makes two claims at once, one with more makes more: a claim is
+#: answered while the executions of another start.
+_SLOTS_OF_TWO = 100
 _MOST_CLAIMS = 4
 _PAUSE_AFTER_ERROR_S = 1.0
 #: How long tasks in threads have to notice that the worker stops immediately.
@@ -209,9 +213,10 @@ class Worker:
             await insist(self._publish, self._draining)
             declaring = await self._declare()
             self._started.set()
-            # Several claims are under way: the next is answered while executions of the last start.
-            several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))
-            claiming = asyncio.gather(*(self._claim(claimer) for _ in range(several)))
+            slots = self.settings.slots
+            several = max(1, min(_MOST_CLAIMS, 2 * slots // _SLOTS_OF_TWO))
+            most = min(_MOST_IN_CLAIM, math.ceil(slots / several))
+            claiming = asyncio.gather(*(self._claim(claimer, most) for _ in range(several)))
             consuming = consume_until(self._draining, self._app, self.instance)
             await asyncio.gather(self._draining.wait(), consuming, declaring)
             # A claim under way is not cancelled: its leases would be lost until they expire.
@@ -240,12 +245,12 @@ class Worker:
         for plan in self._app.schedules.values():
             await self._engine.schedules.put(plan)
 
-    async def _claim(self, claimer: Claimer) -> None:
+    async def _claim(self, claimer: Claimer, most: int) -> None:
         while True:
             await self._slots.wait_free()
             if self._draining.is_set():
                 return
-            with self._slots.reserved(_MOST_IN_CLAIM) as limit:
+            with self._slots.reserved(most) as limit:
                 try:
                     claims = await claimer.claim(limit, self.settings.lease_ms, _CLAIM_WAIT_MS)
                 except HoldfastError as error:
@@ -260,6 +265,9 @@ class Worker:
         So calls of the first are under way while the others start.
         """
         loop = asyncio.get_running_loop()
+        for claim in claims:
+            self._slots.take(1)
+            self._heartbeats.hold(claim)
         started = 0
         while started < len(claims):
             for claim in claims[started : started + self._at_once]:
@@ -273,24 +281,21 @@ class Worker:
                 self._at_once = min(2 * self._at_once, _MOST_IN_CLAIM)
 
     def _start(self, claim: Claim) -> None:
-        self._slots.take(1)
-        self._heartbeats.hold(claim)
         attempt = asyncio.get_running_loop().create_task(self._attempt(claim))
         self._attempts[claim.key] = attempt
 
-    def _end_in_time(self, claim: Claim) -> asyncio.TimerHandle | None:
+    def _end_in_time(self, claim: Claim, timeout_at: datetime) -> asyncio.TimerHandle:
         """Stop an attempt after its timeout, as the store does."""
-        if claim.timeout_at is None:
-            return None
         claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
-        left_s = (claim.timeout_at - claimed_at).total_seconds()
+        left_s = (timeout_at - claimed_at).total_seconds()
         loop = asyncio.get_running_loop()
         return loop.call_later(
             left_s, self._on_lost, claim, f"the attempt ran longer than its timeout, {left_s:g} s"
         )
 
     async def _attempt(self, claim: Claim) -> None:
-        timer = self._end_in_time(claim)
+        timeout_at = claim.timeout_at
+        timer = None if timeout_at is None else self._end_in_time(claim, timeout_at)
         try:
             if self._releasing:
                 await self._give_back(claim)

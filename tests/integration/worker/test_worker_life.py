@@ -16,10 +16,12 @@ from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim
 from holdfast.model.states import State
 from holdfast.model.workers import Worker as Registered
+from holdfast.store.valkey.wire import Command
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer
 from holdfast.worker.worker import Worker
 from tests.integration.worker.conftest import LEASE_MS, Working, near
+from tests.support.fault_injection import before_calls
 
 #: The worker protocol must do for these what the store does.
 ALSO_OVER_HTTP = True
@@ -401,3 +403,33 @@ async def test_a_worker_that_cannot_start_says_why(app: App) -> None:
     with pytest.raises(HoldfastError, match="lanes"):
         async with app.worker(WorkerSettings(lanes=tuple(f"l{n}" for n in range(65)))):
             pass
+
+
+@near
+async def test_the_next_execution_starts_while_a_result_is_recorded(
+    app: App, working: Working, engine: Engine
+) -> None:
+    """With one slot the code of one runs; one more result may be on its way, no further ones."""
+    started: list[int] = []
+    recorded = asyncio.Event()
+
+    @app.task
+    async def work(number: int) -> int:
+        started.append(number)
+        return number
+
+    async def hold(command: Command) -> None:
+        if command[1] == "hf_execution_complete_all":
+            await recorded.wait()
+
+    async def two_started() -> bool:
+        return len(started) == 2
+
+    with before_calls(engine.store.client, hold):
+        async with working(slots=1):
+            handles = await work.submit_many([{"number": n} for n in range(4)])
+            await wait_for(two_started, timeout_s=5)
+            assert (await engine.describe(handles[2].id)).state is State.WAITING
+            recorded.set()
+            assert [await handle.result(timeout=5) for handle in handles] == [0, 1, 2, 3]
+    assert started == [0, 1, 2, 3]

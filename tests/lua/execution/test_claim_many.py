@@ -1,8 +1,10 @@
-"""hf_execution_claim_many: what a claim hands out, and its lease. Order is in the file on fairness."""
+"""hf_execution_claim_many: what a claim hands out, and its lease. Order is tested elsewhere."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import AttemptKind, State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.invariants import violations
 from tests.support.lifecycle import (
     Dump,
     claim_in,
@@ -51,6 +54,64 @@ async def test_a_claim_hands_out_everything_the_worker_needs(store: Store, clock
     assert claim.attempt_kind is AttemptKind.INITIAL
     assert (claim.created_at, claim.expires_at) == (from_ms(now), from_ms(now + 5_000))
     assert (claim.deadline_at, claim.timeout_at) == (from_ms(now + 90_000), from_ms(now + 20_000))
+
+
+@pytest.mark.parametrize("payload", [b"1", b"x" * 200], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"priority": -3},
+        {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"},
+        {"requires": ("cpu", "gpu")},
+        {"tags": {"a": "b"}},
+        {"retry": RetryPolicy(max_attempts=3)},
+    ],
+    ids=lambda fields: next(iter(fields), "nothing"),
+)
+async def test_a_first_claim_and_a_later_one_hand_out_the_same(
+    store: Store, clock: Clock, fields: dict[str, Any], payload: bytes
+) -> None:
+    """The short way of a first claim leaves nothing out."""
+    execution_id = await create_one(store, input=payload, **fields)
+    serves = {"capabilities": ["cpu", "gpu"]}
+    first = await claim_one(store, execution_id, request="r1", **serves)
+    assert await claim_one(store, execution_id, request="r1", **serves) == first
+    await clock.advance_and_tick(30_000)
+    later = await claim_one(store, execution_id, request="r2", **serves)
+    assert later.attempt_kind is AttemptKind.RECLAIM
+    assert first == replace(
+        later,
+        lease=Lease("r1", epoch=1, attempt=0),
+        attempt_kind=AttemptKind.INITIAL,
+        expires_at=from_ms(clock.now_ms),
+    )
+
+
+async def test_one_claim_gives_executions_of_every_sort(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """First claims, a resumed one and others, in order, with their own leases, lists and timers."""
+    made = await create_together(
+        store,
+        {"input": b"x" * 200},
+        {"deadline_ms": 90_000},
+        {"tenant": "other"},
+        {"kind": "mail", "input": b"y" * 200},
+        {},
+    )
+    tag = store.tag_of(made[0])
+    (begun,) = await claim_in(store, tag)
+    await store.executions.delay(begun.id, begun.lease, 0)
+    claims = await claim_in(store, tag, request="r1", limit=10)
+    assert sorted(claim.id for claim in claims) == sorted(made)
+    by_id = {claim.id: claim for claim in claims}
+    assert [by_id[name].input[:1] for name in made] == [b"x", b"n", b"n", b"y", b"n"]
+    assert by_id[made[0]].lease == Lease("r1", epoch=2, attempt=0)
+    assert {by_id[name].lease for name in made[1:]} == {Lease("r1", epoch=1, attempt=0)}
+    assert {by_id[name].expires_at for name in made} == {from_ms(clock.now_ms + 30_000)}
+    assert await claim_in(store, tag, request="r1", limit=10) == claims
+    assert violations(dump()) == []
 
 
 async def test_a_claimed_execution_is_active_on_its_worker(store: Store, clock: Clock) -> None:

@@ -59,6 +59,18 @@ async def test_the_last_of_a_window_wins(store: Store, clock: Clock) -> None:
     assert (await claim_one(store, first.id)).input == b"3"
 
 
+async def test_the_last_of_one_call_wins(store: Store) -> None:
+    """Whatever the sizes of the inputs, and with others beside them."""
+    inputs = (LARGE, b"2", LARGE + b"3")
+    window = Window(key="k", ms=1_000)
+    items = [NewExecution(kind="work", input=data, debounce=window) for data in inputs]
+    answers = await store.executions.create(items)
+    assert len({answer.id for answer in answers if isinstance(answer, Submitted)}) == 1
+    (answer, *_) = answers
+    assert isinstance(answer, Submitted)
+    assert await store.queries.input(answer.id) == inputs[-1]
+
+
 async def test_a_debounced_execution_that_has_started_is_not_changed(
     store: Store, clock: Clock
 ) -> None:

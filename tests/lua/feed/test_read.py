@@ -47,6 +47,19 @@ async def test_a_whole_life_is_told(store: Store, clock: Clock) -> None:
     assert sorted(row.position for row in told) == [row.position for row in told]
 
 
+async def test_a_life_without_incidents_is_told(store: Store) -> None:
+    """Most executions have one; their lists are written together."""
+    await listen_everywhere(store, "acme")
+    claim = await claim_one(store, await create_one(store, tenant="acme"))
+    await store.executions.complete(claim.id, claim.lease, b"1")
+    told = await read_all(store, claim.id, "acme")
+    assert [(row.before, row.state, row.attempts) for row in told] == [
+        (None, "waiting", 0),
+        ("waiting", "active", 1),
+        ("active", "completed", 1),
+    ]
+
+
 async def test_other_tenants_and_silent_feeds_have_no_entries(store: Store, dump: Dump) -> None:
     """A feed tells of its own tenant; nobody listens to the other."""
     await listen_everywhere(store, "acme")

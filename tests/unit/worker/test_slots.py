@@ -46,3 +46,27 @@ async def test_a_lent_slot_is_free_for_others_and_taken_back() -> None:
     async with asyncio.timeout(1):
         await waiting
     assert slots.free == 1
+
+
+async def test_the_slot_of_an_outcome_is_free_while_it_is_recorded() -> None:
+    """The next execution need not wait for the store."""
+    slots = Slots(1)
+    slots.take(1)
+    with slots.settling():
+        assert slots.free == 1
+    assert slots.free == 0
+    slots.give_back()
+    assert slots.free == 1
+
+
+async def test_outcomes_on_their_way_are_bounded() -> None:
+    """If the store is slow, executions do not pile up."""
+    slots = Slots(1)
+    slots.take(1)
+    with slots.settling():
+        slots.take(1)
+        with slots.settling():
+            assert slots.free == 0
+        slots.give_back()
+    slots.give_back()
+    assert slots.free == 1

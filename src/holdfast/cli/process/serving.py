@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -23,6 +24,9 @@ from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
 log: logging.Logger = logging.getLogger(__name__)
 
 _PARENT_LOOK_S = 1.0
+#: Objects of a running execution. Python searches for garbage when as many new objects exist as all
+#: slots have: earlier, it would visit the same executions again and again, and find none.
+_OBJECTS_OF_SLOT = 25
 
 
 def serve(
@@ -51,6 +55,7 @@ def serve(
             judged = judging(app.engine, env, settings.revision)
             return await _run(Worker(app, settings), announce, parent, judged)
 
+    gc.set_threshold(max(gc.get_threshold()[0], settings.slots * _OBJECTS_OF_SLOT))
     return uvloop.run(work())
 
 

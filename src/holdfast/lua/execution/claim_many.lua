@@ -4,8 +4,8 @@
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
 --- @arg capabilities comma separated @arg kinds only these, as `,a,b,`, or empty for every kind
---- @ok claims; a first one: a line (lib/execution/first_claims) and the input; others: a row (lib/execution/claims)
---- @ok of those with limits: id, epoch, limits
+--- @ok claims; first ones: a line and the input (lib/execution/first_claims); others: a row
+--- @ok (lib/execution/claims); of those with limits: id, epoch, limits
 --- @event claimed | resumed
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/execution/claims lib/execution/first_claims
@@ -26,30 +26,31 @@ local function run(tag, args)
   local left = tonumber(max)
   local wanted = { lanes = lanes_csv, capabilities = capabilities, kinds = kinds, only = only, most = left }
   local open = lanes.open(tag, wanted, now)
-  local claimed, opened, granted = { 'ok' }, {}, {}
-  lease_ms = tonumber(lease_ms)
-  local first = first_claims.open(request, worker, lease_ms, now)
+  local claimed, ids, opened, granted = { 'ok' }, {}, {}, {}
+  local first = first_claims.open(request, worker, tonumber(lease_ms), now)
   for _ = 1, left + MOST_PASSED_OVER do
     if left == 0 then break end
     local id, stack = lanes.next(tag, open)
     if not id then break end
-    local state, leased = first_claims.take(tag, id, stack, first, claimed)
-    if leased then
-      left = left - 1
-    elseif state == 'waiting' then
-      local claim, rec, grant = claims.open(tag, id, request, worker, lease_ms, now)
+    local leased = first_claims.take(tag, id, stack, first, claimed)
+    if not leased then
+      local claim, rec, grant = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
       if claim then
         local list = grant and granted or opened
         claimed[#claimed + 1] = claim
         list[#list + 1] = { id, rec }
-        left = left - 1
+        leased = true
       end
+    end
+    if leased then
+      ids[#ids + 1] = id
+      left = left - 1
     end
   end
   lanes.close(tag, open)
   first_claims.close(tag, first, claimed)
   if #opened > 0 then claims.settle(tag, opened, now) end
   if #granted > 0 then timers.arm_many(tag, granted, now) end
-  if #claimed > 1 then claims.remember(memory, first.ids, opened, granted) end
+  if #ids > 0 then claims.remember(memory, ids) end
   return claimed
 end

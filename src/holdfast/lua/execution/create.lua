@@ -57,16 +57,28 @@ local function decode(tag, args)
   return items, server.call('EXISTS', unpack(records)) == 0
 end
 
---- Add a new execution to those that are listed together: the ones that are ready and have nothing
---- particular by cohort.
-local function collect(new, id, rec)
-  if rec.state == 'waiting' and not (rec.rank or rec.requires or rec.rev) then
-    cohorts.add(cohorts.of(new.cohorts, rec.tenant, rec.lane, rec.kind), id, rec.born)
-    return
+--- Create an execution; returns its state. `new` collects what is listed together: executions that are
+--- ready and have nothing particular by cohort.
+local function create(tag, item, input, now, stamp, new)
+  local id = item.id
+  local is_simple = not new.ruled and not children.parent_of(id)
+  if is_simple and birth.store_simple(tag, item, stamp, input, new.inputs) then
+    cohorts.add(cohorts.of(new.cohorts, item.tenant, item.lane, item.kind), id, stamp)
+    return 'waiting'
   end
+  if new.ruled then item.limits = limits.resolve(tag, item) end
+  local rec = birth.compose(item, now, stamp, new.priority_us)
+  if item.schedule then schedules.fire(tag, item, rec) end
+  children.add(tag, id, rec)
+  if rec.bond then children.bind(tag, id, rec.born) end
+  -- The input of an execution with a window may be replaced by a later item.
+  birth.store(tag, id, rec, item, input, not item.window and new.inputs)
+  if item.window then windows.open(tag, item, now) end
+  if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end
   local one = { id, rec }
   new.others[#new.others + 1] = one
   if rec.state == 'waiting' then new.ready[#new.ready + 1] = one end
+  return rec.state
 end
 
 --- Write the inputs of new executions that have keys of their own, and list all.
@@ -84,9 +96,9 @@ local function run(tag, args)
   local now = clock.now(tag)
   local first = stamps.next(tag, now)
   local stamp = first
-  local priority_us, ruled = settings.priority_us(tag), settings.has_rules(tag)
   local items, all_new = decode(tag, args)
   local new = { cohorts = {}, others = {}, ready = {}, inputs = {} }
+  new.priority_us, new.ruled = settings.priority_us(tag), settings.has_rules(tag)
   local answers, lanes, ids = { 'ok' }, {}, {}
   for i, item in ipairs(items) do
     local id, lane, input = item.id, item.lane, args[2 * i]
@@ -95,18 +107,8 @@ local function run(tag, args)
     answer = answer or refuse(tag, item, lanes[lane])
     if item.schedule then answer = schedules.turn(tag, item, answer, now) end
     if not answer then
-      if ruled then item.limits = limits.resolve(tag, item) end
-      local rec = birth.compose(item, now, stamp, priority_us)
+      answer = { 'created', create(tag, item, input, now, stamp, new) }
       stamp, ids[id] = stamp + 1, true
-      if item.schedule then schedules.fire(tag, item, rec) end
-      children.add(tag, id, rec)
-      if rec.bond then children.bind(tag, id, rec.born) end
-      -- The input of an execution with a window may be replaced by a later item.
-      birth.store(tag, id, rec, item, input, not item.window and new.inputs)
-      collect(new, id, rec)
-      if item.window then windows.open(tag, item, now) end
-      if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end
-      answer = { 'created', rec.state }
     end
     answers[#answers + 1] = answer
   end

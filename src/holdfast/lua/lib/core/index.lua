@@ -46,12 +46,14 @@ function index.move_many(tag, many, from)
   for _, one in ipairs(many) do
     local id, rec = one[1], one[2]
     local name = rec.tenant .. '|' .. cell_of(rec, rec.state)
-    local group = groups[name] or { rec = rec, ids = {}, scored = {}, many = {} }
-    groups[name] = group
-    group.ids[#group.ids + 1] = id
-    group.many[#group.many + 1] = one
-    group.scored[#group.scored + 1] = rec.born
-    group.scored[#group.scored + 1] = id
+    local group = groups[name]
+    if not group then
+      group = { rec = rec, size = 0, ids = {}, scored = {}, many = {} }
+      groups[name] = group
+    end
+    local size = group.size + 1
+    group.size, group.ids[size], group.many[size] = size, id, one
+    group.scored[2 * size - 1], group.scored[2 * size] = rec.born, id
     if rec.rev then needs.place(tag, id, rec) end
   end
   for _, group in pairs(groups) do

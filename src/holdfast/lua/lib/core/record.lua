@@ -69,14 +69,16 @@ end
 
 --- Remove those of `names` that `rec` has.
 function record.clear(tag, id, rec, names)
-  local present = {}
-  for _, name in ipairs(names) do
+  local present
+  for i = 1, #names do
+    local name = names[i]
     if rec[name] then
+      present = present or {}
       present[#present + 1] = name
       rec[name] = nil
     end
   end
-  if #present > 0 then server.call('HDEL', keys.record(tag, id), unpack(present)) end
+  if present then server.call('HDEL', keys.record(tag, id), unpack(present)) end
 end
 
 --- The index of the attempt that runs or is interrupted, or nil.

@@ -20,20 +20,17 @@ function timers.set(tag, member, due, now)
   wake_if_near(tag, due, now)
 end
 
-local function first(...)
-  local least
-  for i = 1, select('#', ...) do
-    local due = tonumber((select(i, ...)))
-    if due and (not least or due < least) then least = due end
-  end
-  return least
+--- The earlier of two times, of which any may be missing.
+local function earlier(a, b)
+  if not (a and b) then return tonumber(a or b) end
+  return math.min(a, b)
 end
 
 --- The next due time of this execution, or nil.
 function timers.due(rec)
   if record.is_terminal(rec.state) then return tonumber(rec.due) end
-  if rec.state == 'active' then return first(rec.due, rec.timeout_at, rec.deadline) end
-  return first(rec.due, rec.deadline)
+  local due = earlier(rec.due, rec.deadline)
+  return rec.state == 'active' and earlier(due, rec.timeout_at) or due
 end
 
 --- Set or clear the execution's timer after any change of its record.

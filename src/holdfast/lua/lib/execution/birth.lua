@@ -47,20 +47,49 @@ function birth.copy(tag, id, rec)
   return item
 end
 
---- Write a new execution; so far only the lists of its tags contain it. An input that the record cannot
---- hold is added to `inputs`, if given: keys and values, to be written together.
-function birth.store(tag, id, rec, item, input, inputs)
-  local fields, size = {}, 0
-  for name, value in pairs(rec) do
-    fields[size + 1], fields[size + 2] = name, value
-    size = size + 2
-  end
+--- Put an input into the fields of a record. One that does not fit is added to `inputs`, if given: keys and
+--- values, to be written together.
+local function put_input(tag, id, input, inputs, fields)
   if inputs and not record.is_inline(input) then
     local count = #inputs
     inputs[count + 1], inputs[count + 2] = keys.input(tag, id), input
   else
     record.put_payload(keys.input(tag, id), 'input', input, fields)
   end
+end
+
+-- Fields of an item that is ready at once and that nothing treats in a particular way, with whether its
+-- record has them.
+local SIMPLE = {
+  tenant = true, lane = true, kind = true, retry = true, give_up = true, max_reclaims = true,
+  max_replays = true, key = true, digest = true, nonce = true, trace = true, id = false, named = false,
+}
+
+--- Write a new execution of a simple item, with its input as `store` does; so far no list contains it.
+--- Returns whether the item is simple.
+function birth.store_simple(tag, item, born, input, inputs)
+  local fields, size = { 'state', 'waiting', 'plain', '1', 'born', born }, 6
+  for name, value in pairs(item) do
+    local kept = SIMPLE[name]
+    if kept == nil then return false end
+    if kept then
+      fields[size + 1], fields[size + 2] = name, value
+      size = size + 2
+    end
+  end
+  put_input(tag, item.id, input, inputs, fields)
+  server.call('HSET', keys.record(tag, item.id), unpack(fields))
+  return true
+end
+
+--- Write a new execution; so far only the lists of its tags contain it.
+function birth.store(tag, id, rec, item, input, inputs)
+  local fields, size = {}, 0
+  for name, value in pairs(rec) do
+    fields[size + 1], fields[size + 2] = name, value
+    size = size + 2
+  end
+  put_input(tag, id, input, inputs, fields)
   if item.tagged then
     record.put_payload(keys.tags(tag, id), 'tags', cmsgpack.pack(item.tags), fields)
     index.add_tags(tag, id, rec, item.tags)

@@ -12,6 +12,9 @@ local HANDED = {
   'due', 'timeout_at', 'deadline', 'replays', 'trace', 'continued', 'tail',
 }
 
+-- What an interrupted attempt leaves for the next claim.
+local INTERRUPTED = { 'open', 'timeout_left', 'woken', 'kept', 'tail' }
+
 --- Add the session of an execution to what is handed out. Returns the one step that a worker lacks
 --- which keeps the coroutine.
 local function conversing(tag, id, rec, fields)
@@ -28,11 +31,13 @@ end
 --- id, fields as name, value pairs, input, tags, steps as name, value pairs, the signals of the last
 --- wait, and of a member of a graph what its upstreams pass on.
 function claims.hand(tag, id, rec)
-  local fields = {}
-  for _, name in ipairs(HANDED) do
-    if rec[name] then
-      fields[#fields + 1] = name
-      fields[#fields + 1] = rec[name]
+  local fields, size = {}, 0
+  for i = 1, #HANDED do
+    local name = HANDED[i]
+    local value = rec[name]
+    if value then
+      fields[size + 1], fields[size + 2] = name, value
+      size = size + 2
     end
   end
   if rec.limited then
@@ -78,10 +83,11 @@ local function opening(rec, request, worker, lease_ms, now)
   return changes
 end
 
---- Lease one waiting execution that was taken out of the ready sets. Nil if it must not run; else what the
+--- Lease one execution that was taken out of the ready sets. Nil if it must not run; else what the
 --- worker gets, and the record, for `settle`. The third value is true for a grant, with limits.
 function claims.open(tag, id, request, worker, lease_ms, now)
   local rec = record.read(tag, id)
+  if not rec or rec.state ~= 'waiting' then return nil end
   -- Its timer is due and will end it.
   if rec.deadline and tonumber(rec.deadline) <= now then return nil end
   if rec.graph and members.barred(tag, rec) then return nil end
@@ -96,7 +102,7 @@ function claims.start(tag, id, rec, request, worker, lease_ms, now)
   local last = tonumber(rec.epoch or 0) - (rec.limited and 1 or 0)
   local keeps = resumed and tonumber(rec.kept) == last and rec.worker == worker
   record.write(tag, id, rec, opening(rec, request, worker, lease_ms, now))
-  record.clear(tag, id, rec, { 'open', 'timeout_left', 'woken', 'kept', 'tail' })
+  record.clear(tag, id, rec, INTERRUPTED)
   if keeps then record.write(tag, id, rec, { 'tail', '1' }) end
   -- The transcript of a session tells its turns.
   if resumed and not rec.session then
@@ -119,13 +125,8 @@ function claims.settle(tag, opened, now)
   timers.arm_many(tag, opened, now)
 end
 
---- Remember the result of a request under a key, so that a repetition after a lost reply gets the same:
---- `ids`, and those of lists of { id, rec }.
-function claims.remember(memory, ids, opened, granted)
-  for _, one in ipairs(opened) do ids[#ids + 1] = one[1] end
-  for _, one in ipairs(granted) do ids[#ids + 1] = one[1] end
-  server.call('SET', memory, table.concat(ids, ' '), 'PX', MEMORY_MS)
-end
+--- Remember the result of a request under a key, so that a repetition after a lost reply gets the same.
+function claims.remember(memory, ids) server.call('SET', memory, table.concat(ids, ' '), 'PX', MEMORY_MS) end
 
 --- Whether an execution runs under a lease of this request.
 function claims.holds(rec, request)

@@ -1,4 +1,5 @@
---- The only way into a terminal state: every path ends here, so every end is announced.
+--- The way into a terminal state: every path ends here, so every end is announced. Only results of plain
+--- executions, which nobody waits for, take a shorter way (lib/execution/plain_ends).
 --- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/settings
 --- @requires lib/core/timers lib/core/log lib/core/wake lib/waitpoint/waitpoints lib/stream/frames
 --- @requires lib/admin/schedules lib/limit/limits lib/execution/children

@@ -8,7 +8,7 @@ function first_claims.open(request, worker, lease_ms, now)
   local due = now + lease_ms
   return {
     fence = lease.fence(request, 1, 0), worker = worker, due = due, due_text = tostring(due),
-    now = now, now_text = tostring(now), ids = {}, cohorts = {}, inputs = {}, places = {},
+    now = now, now_text = tostring(now), cohorts = {}, inputs = {}, places = {},
   }
 end
 
@@ -26,21 +26,25 @@ end
 
 --- Lease an execution that was taken out of a ready set, if it was never claimed and is plain. Adds to
 --- `claimed` what the worker gets: id, birth, priority, trace, tenant, lane, kind, expiry and requirements in
---- one line, then the input. Returns its state, if it has one, and whether it is leased.
+--- one line, then the input. Returns whether it is leased.
 function first_claims.take(tag, id, stack, call, claimed)
+  -- Those of one ready set are much alike, so after the first that is different no other is looked at.
+  if stack.differs then return false end
   local key = keys.record(tag, id)
   local found = server.call(
     'HMGET', key, 'state', 'plain', 'attempts', 'tagged', 'born', 'priority', 'trace', 'input'
   )
-  local state, born, input = found[1], found[5], found[8]
-  if state ~= 'waiting' or found[2] ~= '1' or found[3] or found[4] then return state, false end
+  local born, input = found[5], found[8]
+  if found[1] ~= 'waiting' or found[2] ~= '1' or found[3] or found[4] then
+    stack.differs = true
+    return false
+  end
   server.call(
     'HSET', key, 'state', 'active', 'attempts', '1', 'epoch', '1', 'fence', call.fence,
     'worker', call.worker, 'due', call.due_text, 'started', call.now_text, 'claimed', call.now_text
   )
   local cohort = cohort_of(call, stack)
   cohorts.add(cohort, id, born)
-  call.ids[#call.ids + 1] = id
   local size = #claimed
   claimed[size + 1] = id .. ' ' .. born .. ' ' .. (found[6] or '') .. ' ' .. (found[7] or '') .. cohort.shared
   claimed[size + 2] = input
@@ -48,7 +52,7 @@ function first_claims.take(tag, id, stack, call, claimed)
     call.inputs[#call.inputs + 1] = keys.input(tag, id)
     call.places[#call.places + 1] = size + 2
   end
-  return state, true
+  return true
 end
 
 --- Fill in the inputs that have keys of their own, list the executions as active and set their timers.
