@@ -65,6 +65,28 @@ def check_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewRollout:
+    """A rollout to start."""
+
+    id: str
+    ref: DeploymentRef
+    #: The new revision.
+    revision: str
+    steps: Sequence[Step]
+    guards: Guards
+    #: Only if the split still has this generation.
+    expected_generation: int | None
+
+    def __post_init__(self) -> None:
+        checks.name("revision", self.revision)
+        object.__setattr__(self, "steps", check_steps(self.steps))
+        checks.instance("guards", self.guards, Guards)
+        if self.expected_generation is not None:
+            checks.integer("expected_generation", self.expected_generation, 0, bounds.AMOUNT)
+        checks.name("id", self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
     """A rollout of a revision."""
 
