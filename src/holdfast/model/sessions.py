@@ -84,6 +84,27 @@ class Effect(StrEnum):
     PERSON = "person"
 
 
+@dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """A message for a conversation."""
+
+    #: The name of the conversation.
+    name: str
+    activity: Activity
+    #: Which senders deliver the replies; None: readers fetch them.
+    sender: str | None
+    #: Where an execution starts if the message starts one.
+    revision: str | None
+
+    def __post_init__(self) -> None:
+        checks.kind("name", self.name)
+        checks.instance("activity", self.activity, Activity)
+        if self.sender is not None:
+            checks.name("sender", self.sender)
+        if self.revision is not None:
+            checks.name("revision", self.revision)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
     """The answer to a message: where it is, and what it did."""
