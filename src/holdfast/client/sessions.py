@@ -6,7 +6,6 @@ import asyncio
 import builtins
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, final
 
@@ -28,10 +27,8 @@ from holdfast.model.sessions import (
     MessageWait,
     NewDelivery,
     NewReply,
-    Send,
     Session,
     SessionPage,
-    SessionState,
     StateValue,
     Transcript,
     TurnAnswer,
@@ -151,7 +148,7 @@ class RemoteSessions(api.Sessions):
                 yield Transcript(session=session, entries=())
             elif event.name == "message" and session is not None:
                 entry = decode.entry(event.data)
-                session = _after(session, entry)
+                session = session.after(entry)
                 yield Transcript(session=session, entries=(entry,))
 
     # Operating
@@ -190,7 +187,7 @@ class RemoteSessions(api.Sessions):
         await self._http.post(_about(session_id, "resend"), {"number": number})
 
     @override
-    def sending(self, senders: Mapping[str, Send]) -> AbstractAsyncContextManager[None]:
+    def sending(self, senders: Mapping[str, object]) -> AbstractAsyncContextManager[None]:
         raise NotOverHttp("replies are sent by a process that has the store itself")
 
     # Running turns
@@ -242,14 +239,6 @@ class RemoteSessions(api.Sessions):
     async def state(self, session_id: str) -> builtins.list[tuple[str, StateValue]]:
         response = await self._http.send("GET", _about(session_id, "state"))
         return decode.values(response.content)
-
-
-def _after(session: Session, entry: Entry) -> Session:
-    """Return a session as a line leaves it, until the server tells its state."""
-    state = session.state
-    if entry.direction == "in" and state in {SessionState.IDLE, SessionState.WAITING}:
-        state = SessionState.RUNNING
-    return replace(session, last=entry.number, active_at=entry.at, state=state)
 
 
 def _reply_body(reply: NewReply) -> dict[str, Any]:

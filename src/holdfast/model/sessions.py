@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -189,6 +189,13 @@ class Session:
     executions: int = 0
     #: The revision that the last of them needed; None: it needed none.
     revision: str | None = None
+
+    def after(self, entry: Entry) -> Session:
+        """Return it as a line leaves it, as far as the line shows its state."""
+        state = self.state
+        if entry.direction == "in" and state in {SessionState.IDLE, SessionState.WAITING}:
+            state = SessionState.RUNNING
+        return replace(self, last=entry.number, active_at=entry.at, state=state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
