@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from holdfast import api
 from holdfast.engine.courier import Courier
-from holdfast.engine.sending import Sending
+from holdfast.engine.sending import AppSending
 from holdfast.engine.waiters import Waiters, news_or_poll
 from holdfast.errors import (
     ConversationNotFound,
@@ -276,7 +276,7 @@ class Sessions(api.Sessions):
     async def sending(self, senders: Mapping[str, Send]) -> AsyncIterator[None]:
         for name in checks.mapping("senders", senders):
             checks.name("sender", name)
-        service = Sending(self._store, senders)
+        service = AppSending(self._store, senders)
         self._services.start(service)
         try:
             yield
