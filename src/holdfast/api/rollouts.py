@@ -78,13 +78,13 @@ class Rollouts(ABC):
     async def promote(self, ref: DeploymentRef, rollout_id: str) -> Rollout:
         """Give all new sessions to the new revision now, and end the rollout.
 
-        Raises StaleGeneration if somebody else has changed the split.
+        Raises StaleGeneration if another call has changed the split.
         """
 
     @abstractmethod
     async def abort(self, ref: DeploymentRef, rollout_id: str, *, reason: str = "") -> Rollout:
         """End a rollout and return to the split before it.
 
-        If somebody else has changed the split, or a revision of the split before is not ready any
+        If another call has changed the split, or a revision of the split before is not ready any
         more, the split stays as it is, and `reason` says so.
         """

@@ -108,7 +108,7 @@ class Waitpoints(ABC):
     async def token(self, waitpoint: str, *, reader: str, person: str = "") -> Token:
         """Return the token of a waitpoint, newly signed. The history records who read it.
 
-        A personal waitpoint has one for each `person`; raises SignalNotAllowed for anybody else.
+        A personal waitpoint has one for each `person`; raises SignalNotAllowed for other people.
         """
 
     @abstractmethod

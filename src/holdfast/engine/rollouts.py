@@ -173,7 +173,7 @@ class Rollouts(rollouts.Rollouts):
             try:
                 return now, await self._move(rollout, change, now)
             except (StaleRollout, StaleGeneration):
-                # Somebody has changed it, or the split, since it was read.
+                # It, or the split, has changed since it was read.
                 continue
 
     async def _move(self, rollout: Rollout, change: Change, now: datetime) -> Rollout:

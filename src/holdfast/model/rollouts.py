@@ -101,7 +101,7 @@ class Rollout:
     state: RolloutState
     #: The step that it is in, from 1.
     step: int
-    #: The generation of the split that it has set; another one means that somebody else set one.
+    #: The generation of the split that it has set; another one means that it has changed.
     generation: int
     #: The split before, which an abort returns to.
     before: tuple[SplitEntry, ...]
@@ -116,7 +116,7 @@ class Rollout:
     reason: str = ""
     #: Whether an abort has returned to the split before.
     rolled_back: bool = False
-    #: What the guards said when somebody last asked.
+    #: What the guards said when they were last asked.
     verdict: Verdict = Verdict.UNDECIDED
     #: The turns of the new revision in this step, and those of the old ones.
     new: Figures | None = None
