@@ -4,9 +4,15 @@ import { readFileSync } from "node:fs";
 import * as esbuild from "esbuild";
 
 const outdir = process.argv[2] ?? "../src/holdfast/server/static";
-const notices = ["preact", "@preact/signals", "@preact/signals-core"].map(
-  (name) => `${name}:\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim()}`,
-);
+// Packages under the same terms differ in who holds the copyright; the terms stand once.
+const owners = new Map();
+for (const name of ["preact", "@preact/signals", "@preact/signals-core"]) {
+  const licence = readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim();
+  const [copyright] = /^Copyright .*$/m.exec(licence);
+  const terms = licence.replace(`${copyright}\n\n`, "");
+  owners.set(terms, [...(owners.get(terms) ?? []), `${name}: ${copyright}`]);
+}
+const notices = [...owners].map(([terms, lines]) => `${lines.join("\n")}\n\n${terms}`);
 const shared = {
   outdir,
   bundle: true,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from holdfast.model.activities import NewActivity
+from holdfast.model import checks
+from holdfast.model.activities import Dispatch, NewActivity
 from holdfast.model.sessions import TurnAnswer
 
 
 class Activities(ABC):
     """Operations on activities."""
 
-    @abstractmethod
     async def handle(
         self,
         activity: NewActivity,
@@ -35,8 +35,10 @@ class Activities(ABC):
             RevisionDraining: the revision began to drain, and so did the next choice.
             ConversationNotFound, SessionBusy, SessionFull: see Sessions.deliver.
         """
+        return await self._handle(
+            Dispatch(activity=activity, deployment=deployment, sender=sender, wait_ms=wait_ms)
+        )
 
-    @abstractmethod
     async def handle_for_revision(
         self,
         activity: NewActivity,
@@ -51,3 +53,16 @@ class Activities(ABC):
         For trying a revision out before the split routes to it. Nothing is pinned. Raises what
         `handle` raises, RevisionNotFound, and RevisionNotReady if it is not ready.
         """
+        return await self._handle(
+            Dispatch(
+                activity=activity,
+                deployment=deployment,
+                sender=sender,
+                revision=checks.name("revision", revision),
+                wait_ms=wait_ms,
+            )
+        )
+
+    @abstractmethod
+    async def _handle(self, dispatch: Dispatch) -> TurnAnswer:
+        """Deliver a message."""

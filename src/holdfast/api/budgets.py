@@ -7,15 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.api.rules import Rules
+from holdfast.model import checks
 from holdfast.model.budgets import (
     Breach,
     Budget,
     Charge,
+    Expense,
+    NewBudget,
     OnHard,
     Reservation,
     Usage,
+    check_ttl,
 )
 from holdfast.model.executions import Lease
+from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 
 DEFAULT_TTL_MS = 600_000
@@ -24,7 +29,6 @@ DEFAULT_TTL_MS = 600_000
 class Spending(ABC):
     """Charges by lease holders. An execution without a budget can charge any amount."""
 
-    @abstractmethod
     async def report(
         self,
         execution_id: str,
@@ -39,8 +43,19 @@ class Spending(ABC):
         With several budgets, all are charged or none: the amounts are reserved in each first. A
         hard breach suspends or cancels the execution if the budget says so; see the `state`.
         """
+        expense = Expense(
+            execution_id=execution_id,
+            lease=lease,
+            usage=usage,
+            key=new_id() if key is None else key,
+            budget=budget,
+        )
+        return await self._report(expense)
 
     @abstractmethod
+    async def _report(self, expense: Expense) -> Charge:
+        """Charge an expense."""
+
     async def reserve(
         self,
         execution_id: str,
@@ -55,8 +70,16 @@ class Spending(ABC):
 
         A hard breach affects the execution as it does in `report`.
         """
+        expense = Expense(
+            execution_id=execution_id, lease=lease, usage=usage, key=key, budget=budget
+        )
+        check_ttl(ttl_ms)
+        return await self._reserve(expense, ttl_ms)
 
     @abstractmethod
+    async def _reserve(self, expense: Expense, ttl_ms: int) -> Reservation:
+        """Reserve an expense."""
+
     async def settle(
         self,
         execution_id: str,
@@ -70,6 +93,14 @@ class Spending(ABC):
 
         This never suspends the execution: a reserved amount can always be charged.
         """
+        expense = Expense(
+            execution_id=execution_id, lease=lease, usage=usage, key=key, budget=budget
+        )
+        return await self._settle(expense)
+
+    @abstractmethod
+    async def _settle(self, expense: Expense) -> Charge:
+        """Charge a reserved expense."""
 
 
 class Budgets(ABC):
@@ -79,7 +110,6 @@ class Budgets(ABC):
     #: Charges by lease holders.
     spending: Spending
 
-    @abstractmethod
     async def create(
         self,
         budget_id: str | None = None,
@@ -94,6 +124,20 @@ class Budgets(ABC):
 
         `limits` are by dimension: `{"tokens": {"hard": 1000, "soft": 800}}`.
         """
+        new = NewBudget(
+            id=new_id() if budget_id is None else budget_id,
+            tenant=tenant,
+            parent=parent,
+            limits=limits,
+            reset_ms=reset_ms,
+            on_hard=OnHard(checks.one_of("on_hard", on_hard, list(OnHard))),
+        )
+        budget, is_new = await self._create(new)
+        return budget, is_new or budget_id is None
+
+    @abstractmethod
+    async def _create(self, new: NewBudget) -> tuple[Budget, bool]:
+        """Create a budget; return it and whether this call created it."""
 
     @abstractmethod
     async def get(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:

@@ -17,7 +17,8 @@ from holdfast.model.deployments import (
     SplitEntry,
 )
 from holdfast.model.figures import WINDOW_MS, Figures
-from holdfast.model.revisions import Gate, NeedPage, Revision
+from holdfast.model.ids import new_id
+from holdfast.model.revisions import Gate, NeedPage, NewRevision, Revision
 
 
 class Deployments(ABC):
@@ -79,7 +80,6 @@ class Deployments(ABC):
 
     # Revisions
 
-    @abstractmethod
     async def stage(
         self,
         ref: DeploymentRef,
@@ -103,6 +103,19 @@ class Deployments(ABC):
             RevisionConflict: the id means another revision.
             TooManyRevisions: archive some first.
         """
+        new = NewRevision(
+            id=new_id() if revision_id is None else revision_id,
+            digest=digest,
+            overlays=overlays,
+            config=config or {},
+            packs_of=packs_of,
+        )
+        revision, is_new = await self._stage(ref, new)
+        return revision, is_new or revision_id is None
+
+    @abstractmethod
+    async def _stage(self, ref: DeploymentRef, new: NewRevision) -> tuple[Revision, bool]:
+        """Stage a revision; return it and whether this call created it."""
 
     @abstractmethod
     async def warm(self, ref: DeploymentRef, revision_id: str) -> Revision:

@@ -7,6 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from holdfast.errors import StaleGraph
+from holdfast.model import checks
+from holdfast.model.calls import check_page
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import (
     CancelledGraph,
@@ -16,9 +19,11 @@ from holdfast.model.graphs import (
     GraphState,
     GraphView,
     Join,
+    Shape,
     SubmittedGraph,
     graph_failure,
 )
+from holdfast.model.listing import GraphFilter
 from holdfast.model.states import State
 
 
@@ -35,7 +40,6 @@ class Graphs(ABC):
     ) -> SubmittedGraph:
         """Create a graph, all or nothing. Further fields are those of NewGraph."""
 
-    @abstractmethod
     async def extend(
         self,
         graph_id: str,
@@ -50,8 +54,15 @@ class Graphs(ABC):
         The check for cycles happens here, on the expected version; the store accepts the addition
         only if the graph still has that version.
         """
+        checks.execution_id("id", graph_id)
+        checks.integer("expected_version", expected_version, 1, 2**53)
+        shape = Shape(members=members or {}, edges=edges, joins=joins or {})
+        return await self._extend(graph_id, expected_version, shape)
 
     @abstractmethod
+    async def _extend(self, graph_id: str, expected_version: int, shape: Shape) -> SubmittedGraph:
+        """Add a shape to a graph."""
+
     async def grow(
         self,
         graph_id: str,
@@ -61,6 +72,18 @@ class Graphs(ABC):
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
         """Extend the current version of the graph; retry if another process changed it first."""
+        checks.execution_id("id", graph_id)
+        shape = Shape(members=members or {}, edges=edges, joins=joins or {})
+        while True:
+            version = await self._version(graph_id)
+            try:
+                return await self._extend(graph_id, version, shape)
+            except StaleGraph:
+                continue
+
+    @abstractmethod
+    async def _version(self, graph_id: str) -> int:
+        """Return the current version of a graph."""
 
     @abstractmethod
     async def cancel(
@@ -118,7 +141,6 @@ class Graphs(ABC):
     async def _result(self, execution_id: str) -> bytes:
         """Return the result of a member that has completed."""
 
-    @abstractmethod
     async def list(
         self,
         *,
@@ -128,3 +150,9 @@ class Graphs(ABC):
         cursor: str | None = None,
     ) -> GraphPage:
         """Return a page of graphs, newest first."""
+        check_page(limit)
+        return await self._page(GraphFilter(tenant=tenant, state=state), limit, cursor)
+
+    @abstractmethod
+    async def _page(self, wanted: GraphFilter, limit: int, cursor: str | None) -> GraphPage:
+        """Return a page of graphs."""

@@ -7,12 +7,19 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from holdfast.errors import (
-    HoldfastError,
+from holdfast.errors import HoldfastError
+from holdfast.model.deliveries import (
+    Claimed,
+    Delivery,
+    PendingDelivery,
+    Read,
+    Settle,
+    Settled,
+    Takeover,
+    Verb,
 )
-from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
 from holdfast.model.effects import Effect
-from holdfast.model.messages import LetterFilter, Message, NewMessage, Pushed, Side, Start
+from holdfast.model.messages import LetterFilter, Message, NewMessage, Pushed, Redrive, Side, Start
 from holdfast.model.queues import Queue, QueueSettings, QueueStats
 
 
@@ -66,7 +73,6 @@ class Queues(ABC):
     ) -> Sequence[Pushed | HoldfastError]:
         """Push up to 1,000 messages; return an answer or an error for each, in order."""
 
-    @abstractmethod
     async def read(
         self,
         name: str,
@@ -83,6 +89,14 @@ class Queues(ABC):
         Returns no messages when the time is over. Raises ReadCancelled when the engine closes or
         when `stop` returns True; `stop` is called after every wake-up (`wake` causes one).
         """
+        read = Read(
+            queue=name, consumer=consumer, group=group, count=count, side=side, wait_ms=wait_ms
+        )
+        return await self._read(read, stop)
+
+    @abstractmethod
+    async def _read(self, read: Read, stop: Callable[[], bool]) -> Sequence[Delivery]:
+        """Deliver messages."""
 
     @abstractmethod
     def wake(self, name: str) -> None:
@@ -125,7 +139,6 @@ class Queues(ABC):
     ) -> Sequence[datetime | HoldfastError]:
         """Extend locks from now, by ms or the queue's lock time; return deadlines or errors."""
 
-    @abstractmethod
     async def claim(
         self,
         name: str,
@@ -137,6 +150,19 @@ class Queues(ABC):
         cursor: str | None = None,
     ) -> Claimed:
         """Take over idle deliveries of the group; each counts as a delivery."""
+        takeover = Takeover(
+            queue=name,
+            consumer=consumer,
+            min_idle_ms=min_idle_ms,
+            group=group,
+            count=count,
+            cursor=cursor,
+        )
+        return await self._claim(takeover)
+
+    @abstractmethod
+    async def _claim(self, takeover: Takeover) -> Claimed:
+        """Take over deliveries."""
 
     @abstractmethod
     async def purge(self, name: str) -> int:
@@ -146,7 +172,6 @@ class Queues(ABC):
     async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
         """Move ready messages to another queue, where their attempts start again at zero."""
 
-    @abstractmethod
     async def redrive(
         self,
         name: str,
@@ -158,6 +183,19 @@ class Queues(ABC):
         dry_run: bool = False,
     ) -> int:
         """Send dead letters back to the queues they came from, or to another queue."""
+        redrive = Redrive(
+            queue=name,
+            to=to,
+            wanted=LetterFilter() if wanted is None else wanted,
+            limit=limit,
+            rate_per_s=rate_per_s,
+            dry_run=dry_run,
+        )
+        return await self._redrive(redrive)
+
+    @abstractmethod
+    async def _redrive(self, redrive: Redrive) -> int:
+        """Send dead letters back."""
 
     @abstractmethod
     async def peek(

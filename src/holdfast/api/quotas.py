@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from holdfast.api.rules import Rules
+from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.quotas import Quota
+from holdfast.model.quotas import NewQuota, Quota
 
 
 class Quotas(ABC):
@@ -14,7 +15,6 @@ class Quotas(ABC):
 
     rules: Rules
 
-    @abstractmethod
     async def create(
         self,
         quota_id: str | None = None,
@@ -25,6 +25,19 @@ class Quotas(ABC):
         max_concurrent: int | None = None,
     ) -> tuple[Quota, bool]:
         """Create a quota; return it and whether it is new. The id is generated if absent."""
+        new = NewQuota(
+            id=new_id() if quota_id is None else quota_id,
+            tenant=tenant,
+            window_ms=window_ms,
+            max_per_window=max_per_window,
+            max_concurrent=max_concurrent,
+        )
+        quota, is_new = await self._create(new)
+        return quota, is_new or quota_id is None
+
+    @abstractmethod
+    async def _create(self, new: NewQuota) -> tuple[Quota, bool]:
+        """Create a quota; return it and whether this call created it."""
 
     @abstractmethod
     async def get(

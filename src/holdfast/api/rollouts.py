@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from holdfast.model.deployments import DeploymentRef
 from holdfast.model.guards import Guards
-from holdfast.model.rollouts import Rollout, Step
+from holdfast.model.ids import new_id
+from holdfast.model.rollouts import NewRollout, Rollout, Step
 
 
 class Rollouts(ABC):
@@ -18,7 +19,6 @@ class Rollouts(ABC):
     RolloutOver if it is completed or aborted, and are safe to repeat.
     """
 
-    @abstractmethod
     async def start(
         self,
         ref: DeploymentRef,
@@ -44,6 +44,19 @@ class Rollouts(ABC):
             RolloutActive: another rollout of the deployment is not over.
             RolloutConflict: the id means another rollout.
         """
+        new = NewRollout(
+            id=new_id() if rollout_id is None else rollout_id,
+            ref=ref,
+            revision=revision_id,
+            steps=steps,
+            guards=Guards() if guards is None else guards,
+            expected_generation=expected_generation,
+        )
+        return await self._start(new)
+
+    @abstractmethod
+    async def _start(self, new: NewRollout) -> Rollout:
+        """Start a rollout."""
 
     @abstractmethod
     async def get(self, ref: DeploymentRef, rollout_id: str) -> Rollout:
@@ -65,13 +78,13 @@ class Rollouts(ABC):
     async def promote(self, ref: DeploymentRef, rollout_id: str) -> Rollout:
         """Give all new sessions to the new revision now, and end the rollout.
 
-        Raises StaleGeneration if somebody else has changed the split.
+        Raises StaleGeneration if another call has changed the split.
         """
 
     @abstractmethod
     async def abort(self, ref: DeploymentRef, rollout_id: str, *, reason: str = "") -> Rollout:
         """End a rollout and return to the split before it.
 
-        If somebody else has changed the split, or a revision of the split before is not ready any
+        If another call has changed the split, or a revision of the split before is not ready any
         more, the split stays as it is, and `reason` says so.
         """

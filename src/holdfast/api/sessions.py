@@ -7,12 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
 from holdfast.model.sessions import (
     Activity,
     Delivered,
     Entry,
     MessageWait,
+    NewDelivery,
     NewReply,
     Send,
     Session,
@@ -30,7 +32,6 @@ class Sessions(ABC):
 
     # Talking to a conversation
 
-    @abstractmethod
     async def deliver(
         self,
         name: str,
@@ -52,8 +53,12 @@ class Sessions(ABC):
             SessionFull: the session has too many messages that were not received yet.
             RevisionDraining: the message would start an execution on a revision that drains.
         """
+        return await self._deliver(NewDelivery(name, activity, sender, revision))
 
     @abstractmethod
+    async def _deliver(self, new: NewDelivery) -> Delivered:
+        """Deliver a message."""
+
     async def send(
         self,
         name: str,
@@ -67,6 +72,13 @@ class Sessions(ABC):
 
         Raises what `deliver` raises.
         """
+        new = NewDelivery(name, activity, sender, revision)
+        checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
+        return await self._send(new, wait_ms)
+
+    @abstractmethod
+    async def _send(self, new: NewDelivery, wait_ms: int) -> TurnAnswer:
+        """Deliver a message, and wait."""
 
     # Reading
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from holdfast.errors import HoldfastError
 from holdfast.model.executions import Lease
+from holdfast.model.ids import new_id
 from holdfast.model.states import State
+from holdfast.model.suspensions import NewSuspension
 from holdfast.model.tokens import Grant, Token
 from holdfast.model.waitpoints import (
     Effect,
@@ -34,7 +36,6 @@ class Waitpoints(ABC):
         Safe to repeat for items with a key.
         """
 
-    @abstractmethod
     async def suspend(
         self,
         execution_id: str,
@@ -54,6 +55,21 @@ class Waitpoints(ABC):
         fulfil the condition, the caller keeps the lease; otherwise the lease is released. Safe to
         repeat with the same `key`.
         """
+        new = NewSuspension(
+            execution_id=execution_id,
+            lease=lease,
+            waitpoints=waitpoints,
+            condition=condition,
+            timeout_ms=timeout_ms,
+            on_timeout=on_timeout,
+            reason=reason,
+            key=new_id() if key is None else key,
+        )
+        return await self._suspend(new)
+
+    @abstractmethod
+    async def _suspend(self, new: NewSuspension) -> Suspension:
+        """Suspend an execution."""
 
     @abstractmethod
     async def token_of(self, grant: Grant) -> Token:
@@ -92,7 +108,7 @@ class Waitpoints(ABC):
     async def token(self, waitpoint: str, *, reader: str, person: str = "") -> Token:
         """Return the token of a waitpoint, newly signed. The history records who read it.
 
-        A personal waitpoint has one for each `person`; raises SignalNotAllowed for anybody else.
+        A personal waitpoint has one for each `person`; raises SignalNotAllowed for other people.
         """
 
     @abstractmethod

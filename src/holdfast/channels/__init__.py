@@ -5,18 +5,8 @@ and sends replies (`engine/replying.py`) with what a provider makes of them.
 """
 
 from holdfast.channels.catalog import NAMES, provider
-from holdfast.channels.provider import (
-    Answer,
-    Call,
-    Channel,
-    Incoming,
-    Provider,
-    Receipt,
-    Received,
-    Rejected,
-    Request,
-    Response,
-)
+from holdfast.channels.exchange import Answer, Call, Request, Response
+from holdfast.channels.provider import Channel, Incoming, Provider, Receipt, Received, Rejected
 
 __all__ = [
     "NAMES",

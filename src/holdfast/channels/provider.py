@@ -13,42 +13,19 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from holdfast.channels.exchange import Answer, Call, Request, Response, retry_after_ms
 from holdfast.errors import InvalidInput, InvalidSignature
 from holdfast.model import checks
 from holdfast.model.sessions import OutgoingReply, ReceiptState
 
-JSON = "application/json"
-FORM = "application/x-www-form-urlencoded"
 #: Statuses after which the same call may succeed later.
 _AGAIN = frozenset({408, 425, 429})
 _SUCCESS = range(200, 300)
 _FAULTS = range(500, 600)
-_SECOND_MS = 1_000
-#: No service is obeyed for longer than this.
-_LONGEST_PAUSE_MS = 3_600_000
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The settings of an endpoint that are not secret; each provider has its own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A call that claims to come from a provider."""
-
-    method: str = "POST"
-    #: As the caller knows it.
-    url: str = ""
-    #: Names in lower case.
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    query: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = field(default=b"", repr=False)
-    #: When it arrived, in seconds.
-    at_s: float = 0.0
-
-    def header(self, name: str) -> str:
-        """Return a header, empty if it is absent."""
-        return self.headers.get(name, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,47 +72,12 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The answer to a webhook."""
-
-    body: bytes = b""
-    content_type: str = JSON
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A POST to a provider."""
-
-    url: str = field(repr=False)
-    body: bytes = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    content_type: str = JSON
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
-    """What a provider answered; names of headers are in lower case."""
-
-    status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-
-    def decoded(self) -> dict[str, Any]:
-        """Return the body if it is a JSON object, else an empty one."""
-        try:
-            value = msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return {}
-        return value if isinstance(value, dict) else {}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
     """What a webhook contains."""
 
     messages: Sequence[Incoming] = ()
     receipts: Sequence[Receipt] = ()
-    answer: Answer = Answer()
+    answer: Answer = field(default_factory=Answer)
     #: What to send once the messages are accepted, if it succeeds: that somebody types, for one.
     courtesies: Sequence[Call] = ()
 
@@ -194,14 +136,3 @@ class Provider(ABC):
             return msgspec.convert(checks.mapping("settings", settings), self.settings)
         except (msgspec.ValidationError, RecursionError) as error:
             raise InvalidInput(f"settings: {error}", field="settings") from None
-
-
-def retry_after_ms(value: object) -> int | None:
-    """Return how long to wait, from a number of seconds; None if it is not one."""
-    try:
-        seconds = float(str(value))
-    except ValueError:
-        return None
-    if not 0 <= seconds < float("inf"):
-        return None
-    return min(int(seconds * _SECOND_MS), _LONGEST_PAUSE_MS)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from holdfast.cli.terminal.bundles import Bundle
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
 from holdfast.model.deployments import DeploymentRef
 
@@ -20,6 +23,36 @@ TenantOption = Annotated[
     str | None,
     typer.Option("--tenant", help="The tenant, if several have a deployment of this id."),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneDeployment(Bundle):
+    """A deployment, where it is, and how to write about it."""
+
+    deployment: DeploymentId
+    env: EnvOption = "local"
+    tenant: TenantOption = None
+    store: StoreOption = None
+    as_json: JsonOption = False
+
+    @property
+    def ref(self) -> DeploymentRef:
+        """The name of the deployment."""
+        return ref(self.deployment, self.env, self.tenant)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOfEnv(Bundle):
+    """A page of the objects of an env."""
+
+    env: EnvOption = "local"
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50
+    cursor: Annotated[str | None, typer.Option("--cursor", help="Continue where a page ended.")] = (
+        None
+    )
+    store: StoreOption = None
+    as_json: JsonOption = False
 
 
 def ref(deployment: str, env: str, tenant: str | None) -> DeploymentRef:

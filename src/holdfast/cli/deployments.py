@@ -6,8 +6,16 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.deployment_options import DeploymentId, EnvOption, TenantOption, ref
+from holdfast.cli.deployment_options import (
+    DeploymentId,
+    EnvOption,
+    OneDeployment,
+    PageOfEnv,
+    TenantOption,
+    ref,
+)
 from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.bundles import spread
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.model.deployments import Deployment, DeploymentEvent, NewDeployment, Split
@@ -17,23 +25,16 @@ app: typer.Typer = typer.Typer(cls=Noun)
 
 
 @app.command()
-def ls(
-    *,
-    env: EnvOption = "local",
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", help="Continue where a page ended.")
-    ] = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def ls(options: PageOfEnv) -> None:
     """List the deployments of an env."""
     page = opening.ask(
-        store,
-        lambda engine: engine.deployments.list(env, tenant=tenant, limit=limit, cursor=cursor),
+        options.store,
+        lambda engine: engine.deployments.list(
+            options.env, tenant=options.tenant, limit=options.limit, cursor=options.cursor
+        ),
     )
-    if as_json:
+    if options.as_json:
         output.emit(page)
         return
     rows = [
@@ -41,7 +42,7 @@ def ls(
         for one in page.items
     ]
     columns = ("deployment", "tenant", "runs", "loaded", "split")
-    output.show_table(columns, rows, nothing=f"no deployments in {env}")
+    output.show_table(columns, rows, nothing=f"no deployments in {options.env}")
     if page.next_cursor is not None:
         output.note(f"more: --cursor {page.next_cursor}")
 
@@ -53,18 +54,11 @@ def shares(split: Split) -> str:
 
 
 @app.command()
-def show(
-    deployment: DeploymentId,
-    *,
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def show(target: OneDeployment) -> None:
     """Show a deployment, its split, and what needs each of its revisions."""
-    named = ref(deployment, env, tenant)
-    found = opening.ask(store, lambda engine: engine.deployments.get(named))
-    if as_json:
+    found = opening.ask(target.store, lambda engine: engine.deployments.get(target.ref))
+    if target.as_json:
         output.emit(found)
         return
     runs = f"pack {found.pack}" if found.pack else f"app {found.app}"
@@ -156,21 +150,14 @@ def set_(
 
 
 @app.command()
-def delete(
-    deployment: DeploymentId,
-    *,
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def delete(target: OneDeployment) -> None:
     """Delete a deployment that hosts do not serve, with its revisions and schedules."""
-    named = ref(deployment, env, tenant)
-    opening.ask(store, lambda engine: engine.deployments.delete(named))
+    opening.ask(target.store, lambda engine: engine.deployments.delete(target.ref))
     output.answer(
-        {"id": deployment, "deleted": True},
-        f"deployment {deployment} is deleted",
-        as_json=as_json,
+        {"id": target.deployment, "deleted": True},
+        f"deployment {target.deployment} is deleted",
+        as_json=target.as_json,
     )
 
 

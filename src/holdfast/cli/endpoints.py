@@ -11,8 +11,9 @@ import msgspec
 import typer
 
 from holdfast.channels import NAMES, provider
-from holdfast.cli.deployment_options import EnvOption
+from holdfast.cli.deployment_options import EnvOption, PageOfEnv
 from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.bundles import spread
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
@@ -115,23 +116,16 @@ def _secret(name: str, source: str) -> str:
 
 
 @app.command()
-def ls(
-    *,
-    env: EnvOption = "local",
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", help="Continue where a page ended.")
-    ] = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def ls(options: PageOfEnv) -> None:
     """List the endpoints of an env."""
     page = opening.ask(
-        store,
-        lambda engine: engine.endpoints.list(env, tenant=tenant, limit=limit, cursor=cursor),
+        options.store,
+        lambda engine: engine.endpoints.list(
+            options.env, tenant=options.tenant, limit=options.limit, cursor=options.cursor
+        ),
     )
-    if as_json:
+    if options.as_json:
         output.emit(page)
         return
     rows = [
@@ -139,7 +133,7 @@ def ls(
         for one in page.items
     ]
     columns = ("endpoint", "tenant", "provider", "answered by")
-    output.show_table(columns, rows, nothing=f"no endpoints in {env}")
+    output.show_table(columns, rows, nothing=f"no endpoints in {options.env}")
     if page.next_cursor is not None:
         output.note(f"more: --cursor {page.next_cursor}")
 

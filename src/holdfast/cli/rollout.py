@@ -12,12 +12,14 @@ from holdfast.cli import rollout_options as options
 from holdfast.cli.deployment_options import (
     DeploymentId,
     EnvOption,
+    OneDeployment,
     RevisionId,
     TenantOption,
     ref,
 )
 from holdfast.cli.revisions import FIGURES, shown_figures
 from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.bundles import spread
 from holdfast.cli.terminal.failures import FAILED
 from holdfast.cli.terminal.groups import Verbs
 from holdfast.cli.terminal.options import JsonOption, Reason, StoreOption
@@ -26,6 +28,7 @@ from holdfast.model.rollouts import Rollout, RolloutState, Step
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
+    from holdfast.api.rollouts import Rollouts
     from holdfast.model.deployments import DeploymentRef
 
 app: typer.Typer = typer.Typer(cls=Verbs)
@@ -136,100 +139,44 @@ def ls(
 
 
 @app.command()
-def pause(
-    deployment: DeploymentId,
-    *,
-    rollout: IdOption = None,
-    reason: Reason = "",
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def pause(*, rollout: IdOption = None, reason: Reason = "", target: OneDeployment) -> None:
     """Stay in the step until the rollout is continued."""
-    _act(
-        store,
-        ref(deployment, env, tenant),
-        rollout,
-        lambda engine, named, chosen: engine.rollouts.pause(named, chosen, reason=reason),
-        as_json=as_json,
-    )
+    _act(target, rollout, lambda rollouts, *chosen: rollouts.pause(*chosen, reason=reason))
 
 
 @app.command("continue")
-def continue_(
-    deployment: DeploymentId,
-    *,
-    rollout: IdOption = None,
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def continue_(*, rollout: IdOption = None, target: OneDeployment) -> None:
     """Continue a rollout that is paused."""
-    _act(
-        store,
-        ref(deployment, env, tenant),
-        rollout,
-        lambda engine, named, chosen: engine.rollouts.resume(named, chosen),
-        as_json=as_json,
-    )
+    _act(target, rollout, lambda rollouts, *chosen: rollouts.resume(*chosen))
 
 
 @app.command()
-def promote(
-    deployment: DeploymentId,
-    *,
-    rollout: IdOption = None,
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def promote(*, rollout: IdOption = None, target: OneDeployment) -> None:
     """Give all new sessions to the new revision now."""
-    _act(
-        store,
-        ref(deployment, env, tenant),
-        rollout,
-        lambda engine, named, chosen: engine.rollouts.promote(named, chosen),
-        as_json=as_json,
-    )
+    _act(target, rollout, lambda rollouts, *chosen: rollouts.promote(*chosen))
 
 
 @app.command()
-def abort(
-    deployment: DeploymentId,
-    *,
-    rollout: IdOption = None,
-    reason: Reason = "",
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def abort(*, rollout: IdOption = None, reason: Reason = "", target: OneDeployment) -> None:
     """End a rollout and return to the split before it."""
-    _act(
-        store,
-        ref(deployment, env, tenant),
-        rollout,
-        lambda engine, named, chosen: engine.rollouts.abort(named, chosen, reason=reason),
-        as_json=as_json,
-    )
+    _act(target, rollout, lambda rollouts, *chosen: rollouts.abort(*chosen, reason=reason))
 
 
 def _act(
-    store: str | None,
-    named: DeploymentRef,
+    target: OneDeployment,
     rollout: str | None,
-    act: Callable[[Engine, DeploymentRef, str], Awaitable[Rollout]],
-    *,
-    as_json: bool,
+    act: Callable[[Rollouts, DeploymentRef, str], Awaitable[Rollout]],
 ) -> None:
     async def work(engine: Engine) -> Rollout:
-        return await act(engine, named, await _chosen(engine, named, rollout))
+        chosen = await _chosen(engine, target.ref, rollout)
+        return await act(engine.rollouts, target.ref, chosen)
 
-    found = opening.ask(store, work)
-    output.answer(found, _sentence(found), as_json=as_json)
+    found = opening.ask(target.store, work)
+    output.answer(found, _sentence(found), as_json=target.as_json)
 
 
 async def _chosen(engine: Engine, named: DeploymentRef, rollout: str | None) -> str:

@@ -9,12 +9,14 @@ import typer
 from holdfast.cli.deployment_options import (
     DeploymentId,
     EnvOption,
+    OneDeployment,
     TenantOption,
     percent_bps,
     ref,
 )
 from holdfast.cli.deployments import shares
 from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.bundles import spread
 from holdfast.cli.terminal.groups import Verbs
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.deployments import DeploymentRef, Split, SplitEntry
@@ -26,18 +28,11 @@ app: typer.Typer = typer.Typer(cls=Verbs)
 
 
 @app.command()
-def show(
-    deployment: DeploymentId,
-    *,
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def show(target: OneDeployment) -> None:
     """Show the split of a deployment, and those that a rollback can return to."""
-    named = ref(deployment, env, tenant)
-    found = opening.ask(store, lambda engine: engine.deployments.get(named))
-    if as_json:
+    found = opening.ask(target.store, lambda engine: engine.deployments.get(target.ref))
+    if target.as_json:
         output.emit({"split": found.split, "past": found.past})
         return
     splits = [found.split, *found.past] if found.split.generation else []
@@ -81,17 +76,11 @@ def set_(
 
 
 @app.command()
-def clear(
-    deployment: DeploymentId,
-    *,
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def clear(target: OneDeployment) -> None:
     """Route nowhere: no new session starts, such as before the deployment is deleted."""
-    split = _route(ref(deployment, env, tenant), [], None, store)
-    _say(split, as_json=as_json)
+    split = _route(target.ref, [], None, target.store)
+    _say(split, as_json=target.as_json)
 
 
 def _route(

@@ -13,8 +13,7 @@ from typing_extensions import override
 from holdfast.api.activities import Activities
 from holdfast.client import decode_sessions as decode
 from holdfast.client.http import Http, path
-from holdfast.model import bounds, checks
-from holdfast.model.activities import NewActivity
+from holdfast.model.activities import Dispatch
 from holdfast.model.sessions import TurnAnswer
 
 #: One long poll for the end of a turn; the next follows at once.
@@ -31,40 +30,16 @@ class RemoteActivities(Activities):
         self._tenant = http.tenant
 
     @override
-    async def handle(
-        self,
-        activity: NewActivity,
-        *,
-        deployment: str | None = None,
-        sender: str | None = None,
-        wait_ms: int = 10_000,
-    ) -> TurnAnswer:
-        return await self._handle(activity, wait_ms, deployment=deployment, sender=sender)
-
-    @override
-    async def handle_for_revision(
-        self,
-        activity: NewActivity,
-        revision: str,
-        *,
-        deployment: str | None = None,
-        sender: str | None = None,
-        wait_ms: int = 10_000,
-    ) -> TurnAnswer:
-        checks.name("revision", revision)
-        return await self._handle(
-            activity, wait_ms, deployment=deployment, sender=sender, revision=revision
-        )
-
-    async def _handle(self, activity: NewActivity, wait_ms: int, **fields: Any) -> TurnAnswer:
-        checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
-        given = {
-            **asdict(checks.instance("activity", activity, NewActivity)),
-            "payload": msgspec.Raw(activity.payload),
-        }
+    async def _handle(self, dispatch: Dispatch) -> TurnAnswer:
+        activity = dispatch.activity
+        given = {**asdict(activity), "payload": msgspec.Raw(activity.payload)}
         del given["env"], given["tenant"]
+        body: dict[str, Any] = {"activity": given, "deployment": dispatch.deployment}
+        body["sender"] = dispatch.sender
+        if dispatch.revision is not None:
+            body["revision"] = dispatch.revision
         loop = asyncio.get_running_loop()
-        ends_at = loop.time() + wait_ms / 1000
+        ends_at = loop.time() + dispatch.wait_ms / 1000
         while True:
             left_ms = max(0, int((ends_at - loop.time()) * 1000))
             poll_ms = min(left_ms, _WAIT_MS)
@@ -72,7 +47,7 @@ class RemoteActivities(Activities):
             response = await self._http.send(
                 "POST",
                 path("envs", activity.env, "tenants", self._whose(activity.tenant), "activities"),
-                body={"activity": given, **fields, "wait_ms": poll_ms},
+                body={**body, "wait_ms": poll_ms},
                 wait_s=poll_ms / 1000,
             )
             done = response.status != HTTPStatus.ACCEPTED

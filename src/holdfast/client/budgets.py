@@ -15,8 +15,7 @@ from holdfast.client.http import Http, path
 from holdfast.client.limits import RemoteLimits
 from holdfast.client.rules import RemoteRules
 from holdfast.model import checks
-from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation, Usage
-from holdfast.model.executions import Lease
+from holdfast.model.budgets import Breach, Budget, Charge, Expense, NewBudget, Reservation, Usage
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 
@@ -35,19 +34,8 @@ class RemoteBudgets(RemoteLimits, api.Budgets):
         self.rules: RemoteRules = RemoteRules(http, "budget")
 
     @override
-    async def create(
-        self,
-        budget_id: str | None = None,
-        *,
-        limits: Mapping[str, Any],
-        tenant: str = DEFAULT_TENANT,
-        parent: str | None = None,
-        reset_ms: int | None = None,
-        on_hard: str = OnHard.REFUSE,
-    ) -> tuple[Budget, bool]:
-        body: dict[str, Any] = {"limits": limits, "tenant": self._whose(tenant), "parent": parent}
-        body |= {"reset_ms": reset_ms, "on_hard": on_hard}
-        return await self._create("/v1/budgets", budget_id, Budget, body)
+    async def _create(self, new: NewBudget) -> tuple[Budget, bool]:
+        return await self._post_new("/v1/budgets", new, Budget)
 
     @override
     async def get(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
@@ -137,50 +125,22 @@ class RemoteSpending(api.Spending):
         self._http = http
 
     @override
-    async def report(
-        self,
-        execution_id: str,
-        lease: Lease,
-        usage: Usage,
-        *,
-        key: str | None = None,
-        budget: str | None = None,
-    ) -> Charge:
-        body = {"usage": usage, "key": new_id() if key is None else key, "budget": budget}
-        return msgspec.convert(await self._ask(execution_id, lease, body, "usage"), Charge)
+    async def _report(self, expense: Expense) -> Charge:
+        return msgspec.convert(await self._ask(expense, "usage"), Charge)
 
     @override
-    async def reserve(
-        self,
-        execution_id: str,
-        lease: Lease,
-        usage: Usage,
-        *,
-        key: str,
-        ttl_ms: int = DEFAULT_TTL_MS,
-        budget: str | None = None,
-    ) -> Reservation:
-        body = {"usage": usage, "key": key, "ttl_ms": ttl_ms, "budget": budget}
-        reply = await self._ask(execution_id, lease, body, "usage", "reserve")
+    async def _reserve(self, expense: Expense, ttl_ms: int) -> Reservation:
+        reply = await self._ask(expense, "usage", "reserve", ttl_ms=ttl_ms)
         return msgspec.convert(reply, Reservation)
 
     @override
-    async def settle(
-        self,
-        execution_id: str,
-        lease: Lease,
-        usage: Usage,
-        *,
-        key: str,
-        budget: str | None = None,
-    ) -> Charge:
-        body = {"usage": usage, "key": key, "budget": budget}
-        reply = await self._ask(execution_id, lease, body, "usage", "settle")
-        return msgspec.convert(reply, Charge)
+    async def _settle(self, expense: Expense) -> Charge:
+        return msgspec.convert(await self._ask(expense, "usage", "settle"), Charge)
 
-    async def _ask(self, execution_id: str, lease: Lease, body: dict[str, Any], *verb: str) -> Any:
-        where = _holder(execution_id, *verb)
-        return await self._http.post(where, {"lease": lease_body(lease), **body})
+    async def _ask(self, expense: Expense, *verb: str, **options: Any) -> Any:
+        body = {"usage": expense.usage, "key": expense.key, "budget": expense.budget, **options}
+        where = _holder(expense.execution_id, *verb)
+        return await self._http.post(where, {"lease": lease_body(expense.lease), **body})
 
 
 def _budget(budget_id: str, *rest: str) -> str:

@@ -27,7 +27,7 @@ from holdfast.model.deployments import (
 from holdfast.model.figures import WINDOW_MS, Figures
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.revisions import Gate, NeedPage, Revision
+from holdfast.model.revisions import Gate, NeedPage, NewRevision, Revision
 
 
 @final
@@ -92,26 +92,11 @@ class RemoteDeployments(Deployments):
     # Revisions
 
     @override
-    async def stage(
-        self,
-        ref: DeploymentRef,
-        *,
-        digest: str | None = None,
-        revision_id: str | None = None,
-        overlays: Sequence[str] = (),
-        config: Mapping[str, Any] | None = None,
-        packs_of: str | None = None,
-    ) -> tuple[Revision, bool]:
-        del packs_of  # The server decides by the key of the caller.
-        body = {
-            "digest": digest,
-            "id": new_id() if revision_id is None else revision_id,
-            "overlays": builtins.list(overlays),
-            "config": config or {},
-        }
+    async def _stage(self, ref: DeploymentRef, new: NewRevision) -> tuple[Revision, bool]:
+        body = msgspec.to_builtins(new)
+        del body["packs_of"]  # The server decides by the key of the caller.
         reply = await self._send("POST", ref, "revisions", body=body)
-        is_new = revision_id is None or reply.created
-        return msgspec.json.decode(reply.content, type=Revision), is_new
+        return msgspec.json.decode(reply.content, type=Revision), reply.created
 
     @override
     async def warm(self, ref: DeploymentRef, revision_id: str) -> Revision:

@@ -14,7 +14,7 @@ from holdfast.client import decode
 from holdfast.client.execution_bodies import body_of
 from holdfast.client.executions import RemoteExecutions
 from holdfast.client.http import EVERY_TENANT, Http, path
-from holdfast.errors import ResultNotReady, StaleGraph
+from holdfast.errors import ResultNotReady
 from holdfast.model import calls, checks
 from holdfast.model.executions import ExecutionId, NewExecution
 from holdfast.model.graphs import (
@@ -32,6 +32,7 @@ from holdfast.model.graphs import (
     SubmittedGraph,
 )
 from holdfast.model.ids import new_id
+from holdfast.model.listing import GraphFilter
 from holdfast.model.states import State
 
 #: The longest poll for the end; the next follows at once.
@@ -76,17 +77,7 @@ class RemoteGraphs(api.Graphs):
         )
 
     @override
-    async def extend(
-        self,
-        graph_id: str,
-        expected_version: int,
-        *,
-        members: Mapping[str, NewExecution] | None = None,
-        edges: Sequence[Edge] = (),
-        joins: Mapping[str, Join] | None = None,
-    ) -> SubmittedGraph:
-        checks.integer("expected_version", expected_version, 1, 2**53)
-        shape = Shape(members=members or {}, edges=edges, joins=joins or {})
+    async def _extend(self, graph_id: str, expected_version: int, shape: Shape) -> SubmittedGraph:
         body = {"expected_revision": expected_version, **_shape_body(shape)}
         verb = "members"
         if not shape.members:
@@ -95,22 +86,8 @@ class RemoteGraphs(api.Graphs):
         return SubmittedGraph(id=graph_id, version=reply["revision"], members=_ids(reply))
 
     @override
-    async def grow(
-        self,
-        graph_id: str,
-        *,
-        members: Mapping[str, NewExecution] | None = None,
-        edges: Sequence[Edge] = (),
-        joins: Mapping[str, Join] | None = None,
-    ) -> SubmittedGraph:
-        while True:
-            version = (await self.describe(graph_id)).graph.version
-            try:
-                return await self.extend(
-                    graph_id, version, members=members, edges=edges, joins=joins
-                )
-            except StaleGraph:
-                continue
+    async def _version(self, graph_id: str) -> int:
+        return (await self.describe(graph_id)).graph.version
 
     @override
     async def cancel(
@@ -178,20 +155,10 @@ class RemoteGraphs(api.Graphs):
         return await self._executions.result(execution_id)
 
     @override
-    async def list(
-        self,
-        *,
-        tenant: str | None = None,
-        state: str | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> GraphPage:
-        calls.check_page(limit, tenant)
-        if state is not None:
-            checks.one_of("state", state, list(GraphState))
-        whose = tenant or self._tenant or EVERY_TENANT
+    async def _page(self, wanted: GraphFilter, limit: int, cursor: str | None) -> GraphPage:
+        whose = wanted.tenant or self._tenant or EVERY_TENANT
         reply = await self._http.get(
-            "/v1/graphs", tenant=whose, state=state, limit=limit, cursor=cursor
+            "/v1/graphs", tenant=whose, state=wanted.state, limit=limit, cursor=cursor
         )
         items = [_graph(view) for view in reply["items"]]
         return GraphPage(items=items, next_cursor=reply["next_cursor"])

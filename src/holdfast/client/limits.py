@@ -8,8 +8,9 @@ import msgspec
 
 from holdfast.client.http import EVERY_TENANT, Http
 from holdfast.model import calls
-from holdfast.model.ids import new_id
+from holdfast.model.budgets import NewBudget
 from holdfast.model.names import DEFAULT_TENANT
+from holdfast.model.quotas import NewQuota
 
 T = TypeVar("T")
 
@@ -21,14 +22,13 @@ class RemoteLimits:
         self._http = http
         self._tenant = http.tenant
 
-    async def _create(
-        self, where: str, limit_id: str | None, kind: type[T], body: dict[str, Any]
+    async def _post_new(
+        self, where: str, new: NewBudget | NewQuota, kind: type[T]
     ) -> tuple[T, bool]:
-        """Create a limit, with a generated id if it has none, so that retries are safe."""
-        body["id"] = new_id() if limit_id is None else limit_id
+        """Create a limit; return it and whether this call created it."""
+        body = {**msgspec.to_builtins(new), "tenant": self._whose(new.tenant)}
         response = await self._http.send("POST", where, body=body)
-        is_new = limit_id is None or response.created
-        return msgspec.json.decode(response.content, type=kind), is_new
+        return msgspec.json.decode(response.content, type=kind), response.created
 
     async def _page(
         self, where: str, kind: type[T], tenant: str | None, limit: int, cursor: str | None

@@ -19,18 +19,19 @@ from holdfast.client.http import Http, path, refusal_of
 from holdfast.concurrency import first_of
 from holdfast.errors import HoldfastError, ReadCancelled
 from holdfast.model import bounds, checks, payloads
-from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
+from holdfast.model.deliveries import (
+    Claimed,
+    Delivery,
+    PendingDelivery,
+    Read,
+    Settle,
+    Settled,
+    Takeover,
+    Verb,
+)
 from holdfast.model.effects import Push, Submit
 from holdfast.model.ids import new_id
-from holdfast.model.messages import (
-    DeadLetter,
-    LetterFilter,
-    Message,
-    NewMessage,
-    Pushed,
-    Side,
-    Start,
-)
+from holdfast.model.messages import DeadLetter, Message, NewMessage, Pushed, Redrive, Start
 from holdfast.model.queues import DEFAULT_GROUP, GroupStats, Queue, QueueSettings, QueueStats
 
 #: The longest poll; the next follows at once.
@@ -141,20 +142,11 @@ class RemoteQueues(api.Queues):
     # Consuming
 
     @override
-    async def read(
-        self,
-        name: str,
-        *,
-        consumer: str,
-        group: str | None = None,
-        count: int = 1,
-        side: Side = "left",
-        wait_ms: int = 0,
-        stop: Callable[[], bool] = bool,
-    ) -> Sequence[Delivery]:
-        body = {"consumer": consumer, "group": group, "count": count, "side": side}
+    async def _read(self, read: Read, stop: Callable[[], bool]) -> Sequence[Delivery]:
+        body = msgspec.to_builtins(read)
+        name = body.pop("queue")
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait_ms / 1000
+        deadline = loop.time() + read.wait_ms / 1000
         while True:
             left_ms = max(0, int((deadline - loop.time()) * 1000))
             poll_ms = min(_WAIT_MS, left_ms)
@@ -227,19 +219,9 @@ class RemoteQueues(api.Queues):
         ]
 
     @override
-    async def claim(
-        self,
-        name: str,
-        *,
-        consumer: str,
-        min_idle_ms: int,
-        group: str | None = None,
-        count: int = 1,
-        cursor: str | None = None,
-    ) -> Claimed:
-        body = {"consumer": consumer, "min_idle_ms": min_idle_ms, "group": group}
-        body |= {"count": count, "cursor": cursor}
-        data = await self._send("POST", _at(name, "claim"), body)
+    async def _claim(self, takeover: Takeover) -> Claimed:
+        body = msgspec.to_builtins(takeover)
+        data = await self._send("POST", _at(body.pop("queue"), "claim"), body)
         more = msgspec.json.decode(data)["next_cursor"]
         return Claimed(deliveries=_deliveries(data), next_cursor=more)
 
@@ -255,19 +237,10 @@ class RemoteQueues(api.Queues):
         return int((await self._post(name, "move", body))["moved"])
 
     @override
-    async def redrive(
-        self,
-        name: str,
-        *,
-        to: str | None = None,
-        wanted: LetterFilter | None = None,
-        limit: int | None = None,
-        rate_per_s: float | None = None,
-        dry_run: bool = False,
-    ) -> int:
-        body = {"to": to, "limit": limit, "rate_per_s": rate_per_s, "dry_run": dry_run}
-        body["filter"] = None if wanted is None else msgspec.to_builtins(wanted)
-        wait_s = 0.0 if rate_per_s is None else _PACED_S
+    async def _redrive(self, redrive: Redrive) -> int:
+        body = msgspec.to_builtins(redrive)
+        name, body["filter"] = body.pop("queue"), body.pop("wanted")
+        wait_s = 0.0 if redrive.rate_per_s is None else _PACED_S
         data = await self._send("POST", _at(name, "redrive"), body, wait_s=wait_s)
         return int(msgspec.json.decode(data)["redriven"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, final
+from typing import TypeVar, final
 
 import msgspec
 from typing_extensions import override
@@ -13,7 +13,7 @@ from holdfast.client.limits import RemoteLimits
 from holdfast.client.rules import RemoteRules
 from holdfast.model import checks
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.quotas import Quota
+from holdfast.model.quotas import NewQuota, Quota
 
 EVERY_TENANT = "*"
 
@@ -29,18 +29,8 @@ class RemoteQuotas(RemoteLimits, api.Quotas):
         self.rules: RemoteRules = RemoteRules(http, "quota")
 
     @override
-    async def create(
-        self,
-        quota_id: str | None = None,
-        *,
-        tenant: str = DEFAULT_TENANT,
-        window_ms: int | None = None,
-        max_per_window: int | None = None,
-        max_concurrent: int | None = None,
-    ) -> tuple[Quota, bool]:
-        body: dict[str, Any] = _caps(window_ms, max_per_window, max_concurrent)
-        body["tenant"] = self._whose(tenant)
-        return await self._create("/v1/quotas", quota_id, Quota, body)
+    async def _create(self, new: NewQuota) -> tuple[Quota, bool]:
+        return await self._post_new("/v1/quotas", new, Quota)
 
     @override
     async def get(
@@ -66,7 +56,11 @@ class RemoteQuotas(RemoteLimits, api.Quotas):
         max_concurrent: int | None = None,
         tenant: str = DEFAULT_TENANT,
     ) -> Quota:
-        body = _caps(window_ms, max_per_window, max_concurrent)
+        body = {
+            "window_ms": window_ms,
+            "max_per_window": max_per_window,
+            "max_concurrent": max_concurrent,
+        }
         query = {"tenant": self._whose(tenant)}
         response = await self._http.send("PUT", _quota(quota_id), body=body, query=query)
         return msgspec.json.decode(response.content, type=Quota)
@@ -75,16 +69,6 @@ class RemoteQuotas(RemoteLimits, api.Quotas):
     async def delete(self, quota_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
         query = {"tenant": self._whose(tenant)}
         await self._http.send("DELETE", _quota(quota_id), query=query)
-
-
-def _caps(
-    window_ms: int | None, max_per_window: int | None, max_concurrent: int | None
-) -> dict[str, Any]:
-    return {
-        "window_ms": window_ms,
-        "max_per_window": max_per_window,
-        "max_concurrent": max_concurrent,
-    }
 
 
 def _quota(quota_id: str) -> str:

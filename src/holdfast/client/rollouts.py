@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, final
 
 import msgspec
@@ -13,10 +13,8 @@ from holdfast.api.rollouts import Rollouts
 from holdfast.client.http import Http, Reply, path
 from holdfast.model import bounds, checks
 from holdfast.model.deployments import DeploymentRef
-from holdfast.model.guards import Guards
-from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.rollouts import Rollout, Step, check_steps
+from holdfast.model.rollouts import NewRollout, Rollout
 
 
 @final
@@ -29,24 +27,10 @@ class RemoteRollouts(Rollouts):
         self._tenant = http.tenant
 
     @override
-    async def start(
-        self,
-        ref: DeploymentRef,
-        revision_id: str,
-        steps: Sequence[Step],
-        *,
-        guards: Guards | None = None,
-        expected_generation: int | None = None,
-        rollout_id: str | None = None,
-    ) -> Rollout:
-        body = {
-            "revision": checks.name("revision", revision_id),
-            "steps": msgspec.to_builtins(check_steps(steps)),
-            "guards": msgspec.to_builtins(Guards() if guards is None else guards),
-            "expected_generation": expected_generation,
-            "id": new_id() if rollout_id is None else rollout_id,
-        }
-        return _rollout(await self._send("POST", ref, body=body))
+    async def _start(self, new: NewRollout) -> Rollout:
+        body = msgspec.to_builtins(new)
+        del body["ref"]
+        return _rollout(await self._send("POST", new.ref, body=body))
 
     @override
     async def get(self, ref: DeploymentRef, rollout_id: str) -> Rollout:

@@ -6,7 +6,6 @@ import asyncio
 import builtins
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, final
 
@@ -23,15 +22,13 @@ from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.sessions import (
-    Activity,
     Delivered,
     Entry,
     MessageWait,
+    NewDelivery,
     NewReply,
-    Send,
     Session,
     SessionPage,
-    SessionState,
     StateValue,
     Transcript,
     TurnAnswer,
@@ -57,29 +54,13 @@ class RemoteSessions(api.Sessions):
     # Talking to a conversation
 
     @override
-    async def deliver(
-        self,
-        name: str,
-        activity: Activity,
-        *,
-        sender: str | None = None,
-        revision: str | None = None,
-    ) -> Delivered:
-        body = self._delivery(activity, sender, revision)
-        return decode.delivered(await self._http.post(_to(name, "deliver"), body))
+    async def _deliver(self, new: NewDelivery) -> Delivered:
+        body = self._body(new)
+        return decode.delivered(await self._http.post(_to(new.name, "deliver"), body))
 
     @override
-    async def send(
-        self,
-        name: str,
-        activity: Activity,
-        *,
-        sender: str | None = None,
-        revision: str | None = None,
-        wait_ms: int = 10_000,
-    ) -> TurnAnswer:
-        checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
-        body = self._delivery(activity, sender, revision)
+    async def _send(self, new: NewDelivery, wait_ms: int) -> TurnAnswer:
+        body = self._body(new)
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + wait_ms / 1000
         while True:
@@ -88,7 +69,7 @@ class RemoteSessions(api.Sessions):
             # The activity's id makes it safe to send the message again.
             response = await self._http.send(
                 "POST",
-                _to(name, "activities"),
+                _to(new.name, "activities"),
                 body={**body, "wait_ms": poll_ms},
                 wait_s=poll_ms / 1000,
             )
@@ -96,10 +77,8 @@ class RemoteSessions(api.Sessions):
             if done or poll_ms == left_ms:
                 return decode.answer(response.content, done=done)
 
-    def _delivery(
-        self, activity: Activity, sender: str | None, revision: str | None
-    ) -> dict[str, Any]:
-        key = checks.instance("activity", activity, Activity).key
+    def _body(self, new: NewDelivery) -> dict[str, Any]:
+        activity, key = new.activity, new.activity.key
         return {
             "activity": {
                 "id": activity.id,
@@ -111,8 +90,8 @@ class RemoteSessions(api.Sessions):
             },
             "tenant": self._whose(key.tenant),
             "env": key.env,
-            "sender": sender,
-            "revision": revision,
+            "sender": new.sender,
+            "revision": new.revision,
         }
 
     def _whose(self, tenant: str | None) -> str | None:
@@ -169,7 +148,7 @@ class RemoteSessions(api.Sessions):
                 yield Transcript(session=session, entries=())
             elif event.name == "message" and session is not None:
                 entry = decode.entry(event.data)
-                session = _after(session, entry)
+                session = session.after(entry)
                 yield Transcript(session=session, entries=(entry,))
 
     # Operating
@@ -208,7 +187,7 @@ class RemoteSessions(api.Sessions):
         await self._http.post(_about(session_id, "resend"), {"number": number})
 
     @override
-    def sending(self, senders: Mapping[str, Send]) -> AbstractAsyncContextManager[None]:
+    def sending(self, senders: Mapping[str, object]) -> AbstractAsyncContextManager[None]:
         raise NotOverHttp("replies are sent by a process that has the store itself")
 
     # Running turns
@@ -262,14 +241,6 @@ class RemoteSessions(api.Sessions):
         return decode.values(response.content)
 
 
-def _after(session: Session, entry: Entry) -> Session:
-    """Return a session as a line leaves it, until the server tells its state."""
-    state = session.state
-    if entry.direction == "in" and state in {SessionState.IDLE, SessionState.WAITING}:
-        state = SessionState.RUNNING
-    return replace(session, last=entry.number, active_at=entry.at, state=state)
-
-
 def _reply_body(reply: NewReply) -> dict[str, Any]:
     return {
         "step": reply.step,
@@ -290,7 +261,7 @@ def _wait_body(wait: MessageWait) -> dict[str, Any]:
 
 
 def _to(name: str, verb: str) -> str:
-    return path("conversations", checks.kind("name", name), verb)
+    return path("conversations", name, verb)
 
 
 def _about(session_id: str, *rest: str) -> str:

@@ -20,6 +20,7 @@ from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
+from holdfast.model.suspensions import NewSuspension
 from holdfast.model.tokens import Grant, Token, received
 from holdfast.model.waitpoints import (
     Effect,
@@ -64,28 +65,17 @@ class RemoteWaitpoints(api.Waitpoints):
         return [self._noted(view) for view in reply["items"]]
 
     @override
-    async def suspend(
-        self,
-        execution_id: str,
-        lease: Lease,
-        waitpoints: Sequence[NewWaitpoint | Prepared | str],
-        condition: Mapping[str, Any],
-        *,
-        timeout_ms: int | None = None,
-        on_timeout: str = "fail",
-        reason: str = "signal",
-        key: str | None = None,
-    ) -> Suspension:
+    async def _suspend(self, new: NewSuspension) -> Suspension:
         body = {
-            "lease": lease_body(lease),
-            "waitpoints": [_listed(item) for item in waitpoints],
-            "condition": dict(condition),
-            "timeout_ms": timeout_ms,
-            "on_timeout": on_timeout,
-            "reason": reason,
-            "key": key or new_id(),
+            "lease": lease_body(new.lease),
+            "waitpoints": [_listed(item) for item in new.waitpoints],
+            "condition": dict(new.condition),
+            "timeout_ms": new.timeout_ms,
+            "on_timeout": new.on_timeout,
+            "reason": new.reason,
+            "key": new.key,
         }
-        response = await self._http.send("POST", _about(execution_id, "suspend"), body=body)
+        response = await self._http.send("POST", _about(new.execution_id, "suspend"), body=body)
         reply = msgspec.json.decode(response.content)
         return Suspension(
             state=State(reply["state"]),

@@ -20,8 +20,8 @@ from holdfast.errors import (
     RevisionNotReady,
     SessionNotFound,
 )
-from holdfast.model import bounds, checks, directives, entries
-from holdfast.model.activities import NewActivity
+from holdfast.model import directives, entries
+from holdfast.model.activities import Dispatch, NewActivity
 from holdfast.model.deployments import Deployment, DeploymentRef
 from holdfast.model.revisions import Lifecycle, capability
 from holdfast.model.sessions import Session, SessionState, TurnAnswer
@@ -60,18 +60,19 @@ class Activities(activities.Activities):
         self._router = router
 
     @override
-    async def handle(
-        self,
-        activity: NewActivity,
-        *,
-        deployment: str | None = None,
-        sender: str | None = None,
-        wait_ms: int = 10_000,
-    ) -> TurnAnswer:
-        async def choose(found: Deployment) -> _Target:
-            return await self._route(found, activity)
+    async def _handle(self, dispatch: Dispatch) -> TurnAnswer:
+        activity, revision = dispatch.activity, dispatch.revision
 
-        return await self._handle(activity, choose, deployment, sender, wait_ms)
+        async def choose(found: Deployment) -> _Target:
+            if revision is None:
+                return await self._route(found, activity)
+            if revision_in(found, revision).lifecycle is not Lifecycle.READY:
+                message = f"the revision {revision} is not ready, so nothing starts on it"
+                raise RevisionNotReady(message, id=revision)
+            waiting = await self._waiting(found, activity.to(found.id).key.id)
+            return waiting or _target(found, revision, activity)
+
+        return await self._dispatch(dispatch, choose)
 
     async def handle_from_browser(
         self, activity: NewActivity, *, deployment: str, cookie: Cookie | None
@@ -84,50 +85,25 @@ class Activities(activities.Activities):
         async def choose(found: Deployment) -> _Target:
             return await self._route(found, activity, cookie=cookie, may_pin=False)
 
-        return await self._handle(activity, choose, deployment, None, 0)
+        dispatch = Dispatch(activity=activity, deployment=deployment, wait_ms=0)
+        return await self._dispatch(dispatch, choose)
 
-    @override
-    async def handle_for_revision(
-        self,
-        activity: NewActivity,
-        revision: str,
-        *,
-        deployment: str | None = None,
-        sender: str | None = None,
-        wait_ms: int = 10_000,
-    ) -> TurnAnswer:
-        checks.name("revision", revision)
-
-        async def choose(found: Deployment) -> _Target:
-            if revision_in(found, revision).lifecycle is not Lifecycle.READY:
-                message = f"the revision {revision} is not ready, so nothing starts on it"
-                raise RevisionNotReady(message, id=revision)
-            waiting = await self._waiting(found, activity.to(found.id).key.id)
-            return waiting or _target(found, revision, activity)
-
-        return await self._handle(activity, choose, deployment, sender, wait_ms)
-
-    async def _handle(
-        self,
-        activity: NewActivity,
-        choose: _Choose,
-        deployment: str | None,
-        sender: str | None,
-        wait_ms: int,
-    ) -> TurnAnswer:
-        checks.instance("activity", activity, NewActivity)
-        checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
-        found = await self._find(activity, deployment)
+    async def _dispatch(self, dispatch: Dispatch, choose: _Choose) -> TurnAnswer:
+        found = await self._find(dispatch)
         try:
-            return await self._deliver(found, activity, await choose(found), sender, wait_ms)
+            return await self._deliver(found, dispatch, await choose(found))
         except RevisionDraining:
             # It began to drain after it was chosen. The store has what is true now.
-            found = await self._find(activity, deployment)
-            return await self._deliver(found, activity, await choose(found), sender, wait_ms)
+            found = await self._find(dispatch)
+            return await self._deliver(found, dispatch, await choose(found))
 
-    async def _find(self, activity: NewActivity, deployment: str | None) -> Deployment:
+    async def _find(self, dispatch: Dispatch) -> Deployment:
         """Return the deployment that a message is for."""
-        env, tenant = activity.env, activity.tenant
+        env, tenant, deployment = (
+            dispatch.activity.env,
+            dispatch.activity.tenant,
+            dispatch.deployment,
+        )
         if deployment is not None:
             ref = DeploymentRef(env=env, id=deployment, tenant=tenant)
             return await self._deployments.get(ref)
@@ -172,20 +148,14 @@ class Activities(activities.Activities):
             return None
         return _Target(session.kind, revision) if found.revision(revision) else None
 
-    async def _deliver(
-        self,
-        found: Deployment,
-        activity: NewActivity,
-        target: _Target,
-        sender: str | None,
-        wait_ms: int,
-    ) -> TurnAnswer:
+    async def _deliver(self, found: Deployment, dispatch: Dispatch, target: _Target) -> TurnAnswer:
+        activity, wait_ms = dispatch.activity, dispatch.wait_ms
         given = activity.to(found.id)
         if target.is_task:
             answer = await self._run(given.key.id, activity, target, wait_ms)
             return replace(answer, deployment=found.id)
         answer = await self._sessions.send(
-            target.name, given, sender=sender, revision=target.revision, wait_ms=wait_ms
+            target.name, given, sender=dispatch.sender, revision=target.revision, wait_ms=wait_ms
         )
         answer = replace(answer, deployment=found.id)
         answered = directives.state_of(answer.replies) if answer.done else None

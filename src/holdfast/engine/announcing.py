@@ -94,7 +94,7 @@ class Announcer:
 
     async def _send(self, poster: Poster, claim: Claim) -> dict[str, Any]:
         """Send a message and return what to record of it."""
-        # Anybody can submit an execution of this kind, so nothing is taken from it but a name.
+        # Every client can submit an execution of this kind, so nothing is taken from it but a name.
         message = msgspec.json.decode(claim.input, type=Message)
         try:
             if message.what == "waitpoint":

@@ -12,19 +12,19 @@ from holdfast.api.budgets import DEFAULT_TTL_MS
 from holdfast.engine.asking import Asking
 from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
-from holdfast.engine.spending import Spending, checked_key, seen_by
+from holdfast.engine.spending import Spending, seen_by
 from holdfast.model import bounds, calls, checks, names
 from holdfast.model.budgets import (
     Breach,
     Budget,
     Charge,
     NewBudget,
-    OnHard,
     Reservation,
     Usage,
+    check_ttl,
+    checked_key,
     checked_usage,
 )
-from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.store.store import Store
 
@@ -47,26 +47,9 @@ class Budgets(api.Budgets):
         self.spending: Spending = Spending(store, courier, cancel, asking)
 
     @override
-    async def create(
-        self,
-        budget_id: str | None = None,
-        *,
-        limits: Mapping[str, Any],
-        tenant: str = DEFAULT_TENANT,
-        parent: str | None = None,
-        reset_ms: int | None = None,
-        on_hard: str = OnHard.REFUSE,
-    ) -> tuple[Budget, bool]:
-        budget = NewBudget(
-            id=new_id() if budget_id is None else budget_id,
-            tenant=tenant,
-            parent=parent,
-            limits=limits,
-            reset_ms=reset_ms,
-            on_hard=OnHard(checks.one_of("on_hard", on_hard, list(OnHard))),
-        )
-        created = await self._budgets.create(budget)
-        return await self._budgets.get(budget.stored_id), created
+    async def _create(self, new: NewBudget) -> tuple[Budget, bool]:
+        created = await self._budgets.create(new)
+        return await self._budgets.get(new.stored_id), created
 
     @override
     async def get(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
@@ -122,7 +105,7 @@ class Budgets(api.Budgets):
         ttl_ms: int = DEFAULT_TTL_MS,
         tenant: str = DEFAULT_TENANT,
     ) -> Reservation:
-        checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
+        check_ttl(ttl_ms)
         amounts = checked_usage(usage)
         stored = _stored(budget_id, tenant)
         reservation = await self._budgets.reserve(stored, amounts, checked_key(key), ttl_ms)

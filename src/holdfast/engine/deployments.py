@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from typing import Any, final
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -30,8 +30,14 @@ from holdfast.model.deployments import (
 )
 from holdfast.model.figures import WINDOW_MS, Figures
 from holdfast.model.ids import new_id
-from holdfast.model.packs import digest as check_digest
-from holdfast.model.revisions import Gate, Lifecycle, NeedPage, Revision
+from holdfast.model.revisions import (
+    Gate,
+    Lifecycle,
+    NeedPage,
+    NewRevision,
+    Revision,
+    check_revision,
+)
 from holdfast.model.sessions import SessionState
 from holdfast.routing import Candidate, Router, RoutingTable, StorePins
 from holdfast.store import channels
@@ -45,8 +51,6 @@ _POLL_S = 5.0
 _PAGE = 100
 #: Nothing can have started on a revision in these states, or can still run.
 _UNUSED = frozenset({Lifecycle.STAGED, Lifecycle.FAILED, Lifecycle.ARCHIVED})
-#: A capability is a name, and `rev:` comes before the id.
-_REVISION_CHARS = bounds.NAME_CHARS - 4
 
 
 @final
@@ -168,36 +172,22 @@ class Deployments(deployments.Deployments):
     # Revisions
 
     @override
-    async def stage(
-        self,
-        ref: DeploymentRef,
-        *,
-        digest: str | None = None,
-        revision_id: str | None = None,
-        overlays: Sequence[str] = (),
-        config: Mapping[str, Any] | None = None,
-        packs_of: str | None = None,
-    ) -> tuple[Revision, bool]:
-        checks.integer("overlays", len(overlays), 0, bounds.OVERLAYS)
-        packed = _config(config or {})
-        if packs_of is not None:
-            checks.name("packs_of", packs_of)
-        chosen = new_id() if revision_id is None else _check_revision(revision_id)
-        digests = [check_digest("digest", digest)] if digest is not None else []
-        digests += [check_digest("overlays", overlay) for overlay in overlays]
+    async def _stage(self, ref: DeploymentRef, new: NewRevision) -> tuple[Revision, bool]:
+        digests = [*([] if new.digest is None else [new.digest]), *new.overlays]
         deployment = await self._deployments.get(ref)
-        if deployment.pack is not None and digest is None:
-            checks.refuse("digest", "is required: the deployment runs a pack", digest)
+        if deployment.pack is not None and new.digest is None:
+            checks.refuse("digest", "is required: the deployment runs a pack", new.digest)
         if deployment.app is not None and digests:
-            checks.refuse("digest", "must be absent: the deployment runs an app", digest)
-        created = await self._deployments.stage(ref, chosen, digests, packed, packs_of=packs_of)
-        return revision_in(await self._deployments.get(ref), chosen), created
+            checks.refuse("digest", "must be absent: the deployment runs an app", new.digest)
+        packed = new.packed_config()
+        created = await self._deployments.stage(ref, new.id, digests, packed, packs_of=new.packs_of)
+        return revision_in(await self._deployments.get(ref), new.id), created
 
     @override
     async def warm(self, ref: DeploymentRef, revision_id: str) -> Revision:
         return await self._deployments.move(
             ref,
-            _check_revision(revision_id),
+            check_revision(revision_id),
             Lifecycle.WARMING,
             settled=(Lifecycle.WARMING, Lifecycle.READY),
         )
@@ -206,7 +196,7 @@ class Deployments(deployments.Deployments):
     async def judge(
         self, ref: DeploymentRef, revision_id: str, gates: Sequence[Gate], *, seen: int
     ) -> Revision:
-        _check_revision(revision_id)
+        check_revision(revision_id)
         checks.integer("seen", seen, 1, bounds.AMOUNT)
         checks.integer("gates", len(gates), 1, bounds.GATES)
         for gate in gates:
@@ -230,7 +220,7 @@ class Deployments(deployments.Deployments):
     async def drain(
         self, ref: DeploymentRef, revision_id: str, *, deadline_ms: int | None = None
     ) -> Revision:
-        _check_revision(revision_id)
+        check_revision(revision_id)
         if deadline_ms is not None:
             checks.integer("deadline_ms", deadline_ms, 0, bounds.DURATION_MS)
         await self._deployments.move(
@@ -245,7 +235,7 @@ class Deployments(deployments.Deployments):
     async def settle(self, ref: DeploymentRef, revision_id: str) -> Revision:
         """End the drain of a revision if nothing needs it; otherwise nothing changes."""
         deployment = await self._deployments.get(ref)
-        revision = revision_in(deployment, _check_revision(revision_id))
+        revision = revision_in(deployment, check_revision(revision_id))
         if revision.lifecycle is not Lifecycle.DRAINING:
             # A replay may need a revision again whose drain has ended.
             found = await self._needs.count(deployment.tenant, [revision_id])
@@ -266,7 +256,7 @@ class Deployments(deployments.Deployments):
     ) -> NeedPage:
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         deployment = await self._deployments.get(ref)
-        revision_in(deployment, _check_revision(revision_id))
+        revision_in(deployment, check_revision(revision_id))
         items, more = await self._needs.page(deployment.tenant, revision_id, limit, cursor)
         return NeedPage(items=tuple(items), next_cursor=more)
 
@@ -276,7 +266,7 @@ class Deployments(deployments.Deployments):
     ) -> Figures:
         checks.integer("window_ms", window_ms, 1, WINDOW_MS)
         deployment = await self._deployments.get(ref)
-        revision_in(deployment, _check_revision(revision_id))
+        revision_in(deployment, check_revision(revision_id))
         now, _ = await self._store.rollouts.page(ref, 1)
         since = now - timedelta(milliseconds=window_ms)
         (turns,) = await self._deployments.turns(deployment.tenant, [revision_id], since)
@@ -284,7 +274,7 @@ class Deployments(deployments.Deployments):
 
     @override
     async def archive(self, ref: DeploymentRef, revision_id: str) -> Revision:
-        return await self._deployments.move(ref, _check_revision(revision_id), Lifecycle.ARCHIVED)
+        return await self._deployments.move(ref, check_revision(revision_id), Lifecycle.ARCHIVED)
 
     # Splits
 
@@ -335,22 +325,6 @@ def table_of(deployment: Deployment) -> RoutingTable:
     )
     generation = deployment.split.generation
     return RoutingTable(deployment.env, deployment.id, deployment.tenant, generation, candidates)
-
-
-def _check_revision(revision_id: str) -> str:
-    checks.name("revision", revision_id)
-    if len(revision_id) > _REVISION_CHARS:
-        checks.refuse("revision", f"must have 1 to {_REVISION_CHARS} characters", revision_id)
-    return revision_id
-
-
-def _config(config: Mapping[str, Any]) -> bytes:
-    """Return a config as JSON; the same one written differently is the same."""
-    try:
-        packed = msgspec.json.encode(checks.mapping("config", config), order="deterministic")
-    except (TypeError, msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidInput(f"config: must be a JSON object ({error})", field="config") from error
-    return checks.payload("config", packed, bounds.CONFIG_BYTES)
 
 
 def _key(given: str | None) -> str:

@@ -13,12 +13,7 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Endings
-from holdfast.errors import (
-    InvalidGraph,
-    InvalidInput,
-    ResultNotReady,
-    StaleGraph,
-)
+from holdfast.errors import InvalidGraph, InvalidInput, ResultNotReady
 from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import NewExecution, result_of
 from holdfast.model.graphs import (
@@ -35,6 +30,7 @@ from holdfast.model.graphs import (
     SubmittedGraph,
     member_id,
 )
+from holdfast.model.listing import GraphFilter
 from holdfast.model.states import State
 from holdfast.store.queries import parse_cursor
 from holdfast.store.store import Store
@@ -119,21 +115,10 @@ class Graphs(api.Graphs):
         return replace(shape, members=members)
 
     @override
-    async def extend(
-        self,
-        graph_id: str,
-        expected_version: int,
-        *,
-        members: Mapping[str, NewExecution] | None = None,
-        edges: Sequence[Edge] = (),
-        joins: Mapping[str, Join] | None = None,
-    ) -> SubmittedGraph:
-        _id(graph_id)
-        checks.integer("expected_version", expected_version, 1, 2**53)
-        shape = Shape(members=members or {}, edges=edges, joins=joins or {})
-        for field, count in (("members", len(shape.members)), ("edges", len(edges))):
+    async def _extend(self, graph_id: str, expected_version: int, shape: Shape) -> SubmittedGraph:
+        for field, count in (("members", len(shape.members)), ("edges", len(shape.edges))):
             checks.integer(f"number of {field}", count, 0, bounds.GRAPH_GROWTH)
-        if not shape.members and not edges:
+        if not shape.members and not shape.edges:
             message = "graph: has nothing to add"
             raise InvalidGraph(message, field="graph", problem="nothing_to_add")
         graph, _ = await self._store.graphs.describe(graph_id)
@@ -153,22 +138,9 @@ class Graphs(api.Graphs):
         return SubmittedGraph(id=graph_id, version=version, members=ids)
 
     @override
-    async def grow(
-        self,
-        graph_id: str,
-        *,
-        members: Mapping[str, NewExecution] | None = None,
-        edges: Sequence[Edge] = (),
-        joins: Mapping[str, Join] | None = None,
-    ) -> SubmittedGraph:
-        while True:
-            graph, _ = await self._store.graphs.describe(_id(graph_id))
-            try:
-                return await self.extend(
-                    graph_id, graph.version, members=members, edges=edges, joins=joins
-                )
-            except StaleGraph:
-                continue
+    async def _version(self, graph_id: str) -> int:
+        graph, _ = await self._store.graphs.describe(graph_id)
+        return graph.version
 
     @override
     async def cancel(
@@ -232,17 +204,8 @@ class Graphs(api.Graphs):
         return result_of(outcome)
 
     @override
-    async def list(
-        self,
-        *,
-        tenant: str | None = None,
-        state: str | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> GraphPage:
-        calls.check_page(limit, tenant)
-        if state is not None:
-            checks.one_of("state", state, list(GraphState))
+    async def _page(self, wanted: GraphFilter, limit: int, cursor: str | None) -> GraphPage:
+        tenant, state = wanted.tenant, wanted.state
         stamp, partition = parse_cursor(cursor)
         replies = await asyncio.gather(
             *(

@@ -128,7 +128,7 @@ class Poster:
                 url,
                 data=body,
                 headers={**headers, "Content-Type": content_type},
-                # A redirect would lead to an address that nobody chose.
+                # A redirect would lead to an address that the caller did not choose.
                 allow_redirects=False,
             ) as response:
                 answer = await response.content.read(_ANSWER_BYTES)

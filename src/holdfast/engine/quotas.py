@@ -9,7 +9,6 @@ from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
 from holdfast.errors import QuotaNotFound
 from holdfast.model import bounds, calls, checks, names
-from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.quotas import NewQuota, Quota, check_caps
 from holdfast.store.store import Store
@@ -24,24 +23,9 @@ class Quotas(api.Quotas):
         self.rules: Rules = Rules(store, "quota")
 
     @override
-    async def create(
-        self,
-        quota_id: str | None = None,
-        *,
-        tenant: str = DEFAULT_TENANT,
-        window_ms: int | None = None,
-        max_per_window: int | None = None,
-        max_concurrent: int | None = None,
-    ) -> tuple[Quota, bool]:
-        quota = NewQuota(
-            id=new_id() if quota_id is None else quota_id,
-            tenant=tenant,
-            window_ms=window_ms,
-            max_per_window=max_per_window,
-            max_concurrent=max_concurrent,
-        )
-        created = await self._store.quotas.create(quota)
-        return await self._store.quotas.get(quota.stored_id), created
+    async def _create(self, new: NewQuota) -> tuple[Quota, bool]:
+        created = await self._store.quotas.create(new)
+        return await self._store.quotas.get(new.stored_id), created
 
     @override
     async def get(

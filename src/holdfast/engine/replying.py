@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -53,7 +53,7 @@ class Replying(Sending):
     def __init__(
         self, store: Store, endpoints: OpenedEndpoints, policy: RetryPolicy = POLICY
     ) -> None:
-        super().__init__(store, {SENDER: _no_sender}, policy)
+        super().__init__(store, (SENDER,), policy)
         self._endpoints = endpoints
         self._poster: Poster | None = None
         self._busy: Counter[str] = Counter()
@@ -151,7 +151,3 @@ class Replying(Sending):
 
 def _spread(most_ms: int) -> int:
     return random.randint(most_ms // 2, most_ms)  # noqa: S311
-
-
-async def _no_sender(reply: OutgoingReply) -> NoReturn:
-    raise NotImplementedError(reply.session)

@@ -96,7 +96,7 @@ class Roller:
 
 
 def _errand(claim: Claim) -> tuple[DeploymentRef, str]:
-    """Return what an execution is for; anybody can submit one of this kind, with any input."""
+    """Return what an execution is for; every client can submit one of this kind, with any input."""
     try:
         errand = msgspec.json.decode(claim.input, type=Errand)
     except msgspec.MsgspecError as error:

@@ -27,15 +27,15 @@ from holdfast.errors import (
 from holdfast.model import bounds, checks
 from holdfast.model.deployments import Deployment, DeploymentRef, Split
 from holdfast.model.figures import WINDOW_MS, Histogram
-from holdfast.model.guards import Guards, Judgement, judge
+from holdfast.model.guards import Judgement, judge
 from holdfast.model.ids import new_id
 from holdfast.model.rollouts import (
     Change,
+    NewRollout,
     Rollout,
     RolloutState,
     Step,
     aborted,
-    check_steps,
     continued,
     entries_at,
     errand_of,
@@ -67,42 +67,29 @@ class Rollouts(rollouts.Rollouts):
         self._rollouts = store.rollouts
 
     @override
-    async def start(
-        self,
-        ref: DeploymentRef,
-        revision_id: str,
-        steps: Sequence[Step],
-        *,
-        guards: Guards | None = None,
-        expected_generation: int | None = None,
-        rollout_id: str | None = None,
-    ) -> Rollout:
-        checks.name("revision", revision_id)
-        plan = check_steps(steps)
-        limits = checks.instance("guards", Guards() if guards is None else guards, Guards)
-        if expected_generation is not None:
-            checks.integer("expected_generation", expected_generation, 0, bounds.AMOUNT)
-        chosen = new_id() if rollout_id is None else checks.name("id", rollout_id)
+    async def _start(self, new: NewRollout) -> Rollout:
+        ref, revision_id, plan = new.ref, new.revision, new.steps
         now, known = await self._rollouts.page(ref, _REMEMBERED)
         for one in known:
-            if one.id == chosen and one.revision == revision_id:
+            if one.id == new.id and one.revision == revision_id:
                 return one
             if not one.is_over:
                 under_way = f"deployment {ref.id} is in the rollout {one.id}"
                 message = f"{under_way}: wait until it is over, or abort it"
                 raise RolloutActive(message, id=ref.id, rollout=one.id)
         deployment = await self._store.deployments.get(ref)
-        expected = deployment.split.generation
-        expected = expected if expected_generation is None else expected_generation
+        expected = new.expected_generation
+        if expected is None:
+            expected = deployment.split.generation
         _check_start(deployment, revision_id, plan[0])
         rollout = Rollout(
-            id=chosen,
+            id=new.id,
             env=deployment.env,
             tenant=deployment.tenant,
             deployment=deployment.id,
             revision=revision_id,
-            steps=plan,
-            guards=limits,
+            steps=tuple(plan),
+            guards=new.guards,
             state=RolloutState.RUNNING,
             step=1,
             generation=expected + 1,
@@ -186,7 +173,7 @@ class Rollouts(rollouts.Rollouts):
             try:
                 return now, await self._move(rollout, change, now)
             except (StaleRollout, StaleGeneration):
-                # Somebody has changed it, or the split, since it was read.
+                # It, or the split, has changed since it was read.
                 continue
 
     async def _move(self, rollout: Rollout, change: Change, now: datetime) -> Rollout:

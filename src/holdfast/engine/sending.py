@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from typing_extensions import override
@@ -51,7 +52,7 @@ class Later(Exception):
 
 
 class Sending(TimerLoop):
-    """Delivers replies through senders, for as long as it runs."""
+    """Delivers the replies of some senders, for as long as it runs."""
 
     name = "sender"
     place = "partition"
@@ -59,12 +60,10 @@ class Sending(TimerLoop):
     most: int = 256
     lease_ms: int = LEASE_MS
 
-    def __init__(
-        self, store: Store, senders: Mapping[str, Send], policy: RetryPolicy = POLICY
-    ) -> None:
+    def __init__(self, store: Store, senders: Sequence[str], policy: RetryPolicy = POLICY) -> None:
         super().__init__(store.subscriptions, {channels.replies(tag): tag for tag in store.tags()})
         self._sessions = store.sessions
-        self._senders = dict(senders)
+        self._senders = tuple(senders)
         self._policy = policy
         self._open: set[asyncio.Task[None]] = set()
 
@@ -81,7 +80,7 @@ class Sending(TimerLoop):
         if room <= 0:
             return _POLL_S
         handed, sleep_ms = await self._sessions.outgoing(
-            place, new_id(), tuple(self._senders), lease_ms=self.lease_ms, limit=room
+            place, new_id(), self._senders, lease_ms=self.lease_ms, limit=room
         )
         for outgoing in handed:
             # A receiver that takes long delays no other session.
@@ -113,9 +112,9 @@ class Sending(TimerLoop):
         except (LeaseLost, SessionNotFound) as error:
             log.info("another process sends, or the session is gone: %s", error)
 
+    @abstractmethod
     async def _deliver(self, outgoing: Outgoing, reply: OutgoingReply) -> None:
         """Give a reply to its receiver; what is raised makes it wait for its next try."""
-        await self._senders[outgoing.sender](reply)
 
     async def _send(self, outgoing: Outgoing, reply: OutgoingReply) -> bool:
         """Try to send one reply; returns whether the next may follow."""
@@ -162,3 +161,17 @@ class Sending(TimerLoop):
             delay_ms=delay_ms,
             error=problem,
         )
+
+
+class AppSending(Sending):
+    """Delivers replies through functions of an app, by the names of their senders."""
+
+    def __init__(
+        self, store: Store, senders: Mapping[str, Send], policy: RetryPolicy = POLICY
+    ) -> None:
+        super().__init__(store, tuple(senders), policy)
+        self._functions = dict(senders)
+
+    @override
+    async def _deliver(self, outgoing: Outgoing, reply: OutgoingReply) -> None:
+        await self._functions[outgoing.sender](reply)

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from holdfast import api
 from holdfast.engine.courier import Courier
-from holdfast.engine.sending import Sending
+from holdfast.engine.sending import AppSending
 from holdfast.engine.waiters import Waiters, news_or_poll
 from holdfast.errors import (
     ConversationNotFound,
@@ -28,11 +28,11 @@ from holdfast.model.moments import to_ms
 from holdfast.model.revisions import capability
 from holdfast.model.session_keys import session_of
 from holdfast.model.sessions import (
-    Activity,
     Delivered,
     Effect,
     Entry,
     MessageWait,
+    NewDelivery,
     NewReply,
     Send,
     Session,
@@ -72,31 +72,9 @@ class Sessions(api.Sessions):
     # Talking to a conversation
 
     @override
-    async def deliver(
-        self,
-        name: str,
-        activity: Activity,
-        *,
-        sender: str | None = None,
-        revision: str | None = None,
-    ) -> Delivered:
-        return await self._deliver(name, activity, sender, revision, "")
-
-    async def _deliver(
-        self,
-        name: str,
-        activity: Activity,
-        sender: str | None,
-        revision: str | None,
-        process: str,
-    ) -> Delivered:
+    async def _deliver(self, new: NewDelivery, process: str = "") -> Delivered:
         """Deliver a message; a process is notified of what follows."""
-        checks.kind("name", name)
-        checks.instance("activity", activity, Activity)
-        if sender is not None:
-            checks.name("sender", sender)
-        if revision is not None:
-            checks.name("revision", revision)
+        name, activity, revision = new.name, new.activity, new.revision
         tenant = activity.key.tenant
         declared = await self._store.declarations.conversation(tenant, name)
         if declared is None:
@@ -113,7 +91,7 @@ class Sessions(api.Sessions):
             item,
             busy=declared.busy,
             apology=declared.apology,
-            sender=sender,
+            sender=new.sender,
             process=process,
         )
         if delivered.effect is Effect.INTERRUPTED and (item.quotas or item.budgets):
@@ -121,23 +99,13 @@ class Sessions(api.Sessions):
         return delivered
 
     @override
-    async def send(
-        self,
-        name: str,
-        activity: Activity,
-        *,
-        sender: str | None = None,
-        revision: str | None = None,
-        wait_ms: int = 10_000,
-    ) -> TurnAnswer:
-        checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
-        checks.instance("activity", activity, Activity)
-        session_id = activity.key.id
+    async def _send(self, new: NewDelivery, wait_ms: int) -> TurnAnswer:
+        session_id = new.activity.key.id
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + wait_ms / 1000
         async with self._waiters.waiter(session_id) as news:
             process = self._waiters.process
-            delivered = await self._deliver(name, activity, sender, revision, process)
+            delivered = await self._deliver(new, process)
             self._waiters.notify(session_id, knowing=news)
             # A message that is known already was answered before the store noted who listens.
             listened_at = -math.inf if delivered.duplicate else loop.time()
@@ -308,7 +276,7 @@ class Sessions(api.Sessions):
     async def sending(self, senders: Mapping[str, Send]) -> AsyncIterator[None]:
         for name in checks.mapping("senders", senders):
             checks.name("sender", name)
-        service = Sending(self._store, senders)
+        service = AppSending(self._store, senders)
         self._services.start(service)
         try:
             yield

@@ -15,10 +15,8 @@ from holdfast.api.budgets import DEFAULT_TTL_MS
 from holdfast.engine.asking import Asking
 from holdfast.engine.courier import Courier
 from holdfast.errors import AlreadyTerminal, BudgetNotFound, LeaseLost
-from holdfast.model import bounds, checks, names
-from holdfast.model.budgets import Charge, ChargeStatus, OnHard, Reservation, Usage, checked_usage
-from holdfast.model.executions import Lease
-from holdfast.model.ids import new_id
+from holdfast.model import names
+from holdfast.model.budgets import Charge, ChargeStatus, Expense, OnHard, Reservation
 from holdfast.model.states import State
 from holdfast.store.store import Store
 
@@ -41,21 +39,11 @@ class Spending(api.Spending):
         self._asking = asking
 
     @override
-    async def report(
-        self,
-        execution_id: str,
-        lease: Lease,
-        usage: Usage,
-        *,
-        key: str | None = None,
-        budget: str | None = None,
-    ) -> Charge:
-        amounts = checked_usage(usage)
-        key = new_id() if key is None else checked_key(key)
+    async def _report(self, expense: Expense) -> Charge:
         try:
-            tenant, ids = await self._budgets(execution_id, lease, budget)
+            tenant, ids = await self._budgets(expense)
         except LeaseLost:
-            asked = await self._asking.asked(execution_id, lease, key)
+            asked = await self._asking.asked(expense.execution_id, expense.lease, expense.key)
             if asked is None:
                 raise
             return asked
@@ -64,91 +52,56 @@ class Spending(api.Spending):
 
         async def charge() -> Charge:
             if len(ids) == 1:
-                return await self._store.budgets.report(ids[0], amounts, key, execution_id)
-            answer = await self._reserve(ids, amounts, key, DEFAULT_TTL_MS, execution_id)
-            if answer.accepted:
-                return await self._settle(ids, amounts, key, execution_id)
-            return answer
+                return await self._store.budgets.report(
+                    ids[0], expense.usage, expense.key, expense.execution_id
+                )
+            answer = await self._reserve_in(ids, expense, DEFAULT_TTL_MS)
+            return await self._settle_in(ids, expense) if answer.accepted else answer
 
-        return await self._insist(execution_id, tenant, lease, key, charge)
+        return await self._insist(expense, tenant, charge)
 
     @override
-    async def reserve(
-        self,
-        execution_id: str,
-        lease: Lease,
-        usage: Usage,
-        *,
-        key: str,
-        ttl_ms: int = DEFAULT_TTL_MS,
-        budget: str | None = None,
-    ) -> Reservation:
-        amounts = checked_usage(usage)
-        checked_key(key)
-        checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
+    async def _reserve(self, expense: Expense, ttl_ms: int) -> Reservation:
         try:
-            tenant, ids = await self._budgets(execution_id, lease, budget)
+            tenant, ids = await self._budgets(expense)
         except LeaseLost:
-            asked = await self._asking.asked(execution_id, lease, key)
+            asked = await self._asking.asked(expense.execution_id, expense.lease, expense.key)
             if asked is None:
                 raise
             return Reservation(**{name: getattr(asked, name) for name in Charge.__slots__})
         if not ids:
             return Reservation(status=ChargeStatus.OK)
-        return await self._insist(
-            execution_id,
-            tenant,
-            lease,
-            key,
-            lambda: self._reserve(ids, amounts, key, ttl_ms, execution_id),
-        )
+        return await self._insist(expense, tenant, lambda: self._reserve_in(ids, expense, ttl_ms))
 
     @override
-    async def settle(
-        self,
-        execution_id: str,
-        lease: Lease,
-        usage: Usage,
-        *,
-        key: str,
-        budget: str | None = None,
-    ) -> Charge:
-        amounts = checked_usage(usage)
-        checked_key(key)
-        tenant, ids = await self._budgets(execution_id, lease, budget)
+    async def _settle(self, expense: Expense) -> Charge:
+        tenant, ids = await self._budgets(expense)
         if not ids:
             return Charge(status=ChargeStatus.OK)
-        charge = await self._settle(ids, amounts, key, execution_id)
-        return await self._obey(execution_id, tenant, charge)
+        charge = await self._settle_in(ids, expense)
+        return await self._obey(expense.execution_id, tenant, charge)
 
-    async def _budgets(
-        self, execution_id: str, lease: Lease, budget: str | None
-    ) -> tuple[str, tuple[str, ...]]:
+    async def _budgets(self, expense: Expense) -> tuple[str, tuple[str, ...]]:
         """Return the tenant of an execution and the stored names of the budgets to charge."""
-        checks.execution_id("id", execution_id)
-        checks.instance("lease", lease, Lease)
-        if budget is not None:
-            checks.limit("budget", budget)
-        tenant, attached = await self._store.leases.check(execution_id, lease)
-        if budget is None:
+        tenant, attached = await self._store.leases.check(expense.execution_id, expense.lease)
+        if expense.budget is None:
             return tenant, attached
-        stored = names.stored(tenant, budget)
+        stored = names.stored(tenant, expense.budget)
         if stored not in attached:
-            message = f"execution {execution_id} does not charge budget {budget}"
-            raise BudgetNotFound(message, id=budget)
+            message = f"execution {expense.execution_id} does not charge budget {expense.budget}"
+            raise BudgetNotFound(message, id=expense.budget)
         return tenant, (stored,)
 
-    async def _reserve(
-        self, ids: Sequence[str], amounts: Usage, key: str, ttl_ms: int, execution_id: str
-    ) -> Reservation:
+    async def _reserve_in(self, ids: Sequence[str], expense: Expense, ttl_ms: int) -> Reservation:
+        """Reserve in each budget, or in none; returns the first breach."""
         taken: list[str] = []
         answer = Reservation(status=ChargeStatus.OK)
         for budget_id in ids:
             answer = await self._store.budgets.reserve(
-                budget_id, amounts, key, ttl_ms, execution_id
+                budget_id, expense.usage, expense.key, ttl_ms, expense.execution_id
             )
             if not answer.accepted:
-                await asyncio.gather(*(self._give_back(one, key) for one in taken))
+                await asyncio.gather(*(self._give_back(one, expense.key) for one in taken))
                 return answer
             taken.append(budget_id)
         return answer
@@ -157,13 +110,13 @@ class Spending(api.Spending):
         await self._store.budgets.unreserve(budget_id, key)
         self._courier.poke(await self._store.budgets.tag(budget_id))
 
-    async def _settle(
-        self, ids: Sequence[str], amounts: Usage, key: str, execution_id: str
-    ) -> Charge:
+    async def _settle_in(self, ids: Sequence[str], expense: Expense) -> Charge:
         """Settle in each budget; returns the first breach."""
         answer = Charge(status=ChargeStatus.ALREADY_APPLIED)
         for budget_id in ids:
-            charge = await self._store.budgets.settle(budget_id, amounts, key, execution_id)
+            charge = await self._store.budgets.settle(
+                budget_id, expense.usage, expense.key, expense.execution_id
+            )
             self._courier.poke(await self._store.budgets.tag(budget_id))
             if not charge.accepted:
                 return charge
@@ -171,22 +124,18 @@ class Spending(api.Spending):
                 answer = charge
         return answer
 
-    async def _insist(
-        self,
-        execution_id: str,
-        tenant: str,
-        lease: Lease,
-        key: str,
-        charge: Callable[[], Awaitable[C]],
-    ) -> C:
+    async def _insist(self, expense: Expense, tenant: str, charge: Callable[[], Awaitable[C]]) -> C:
         """Charge; if the charge is refused and the budget says so, ask for more."""
+        execution_id = expense.execution_id
         answer = await charge()
         if answer.on_hard is OnHard.SUSPEND and not answer.accepted:
             # More may have been granted just now: apply that answer before asking again.
             await self._courier.deliver(self._store.tag_of(execution_id))
             answer = await charge()
         if answer.on_hard is OnHard.SUSPEND and not answer.accepted:
-            answer = await self._asking.ask(execution_id, tenant, lease, answer, key)
+            answer = await self._asking.ask(
+                execution_id, tenant, expense.lease, answer, expense.key
+            )
             return seen_by(tenant, answer)
         return await self._obey(execution_id, tenant, answer)
 
@@ -209,8 +158,3 @@ def seen_by(tenant: str, charge: C) -> C:
     if charge.budget is None:
         return charge
     return replace(charge, budget=names.seen(charge.budget, tenant))
-
-
-def checked_key(key: str) -> str:
-    """Check the key of a charge."""
-    return checks.text("key", key, bounds.ID_CHARS, empty=False)

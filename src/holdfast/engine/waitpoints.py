@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from typing_extensions import override
 
@@ -18,10 +17,9 @@ from holdfast.model import bounds, calls, checks, conditions
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
+from holdfast.model.suspensions import NewSuspension
 from holdfast.model.tokens import Grant, KeyRing, Token, fingerprint
 from holdfast.model.waitpoints import (
-    ON_TIMEOUT,
-    WAIT_REASONS,
     Effect,
     Inbox,
     NewSignal,
@@ -72,30 +70,12 @@ class Waitpoints(api.Waitpoints):
             self._courier.poke(self._tag_of(execution_id))
 
     @override
-    async def suspend(
-        self,
-        execution_id: str,
-        lease: Lease,
-        waitpoints: Sequence[NewWaitpoint | Prepared | str],
-        condition: Mapping[str, Any],
-        *,
-        timeout_ms: int | None = None,
-        on_timeout: str = "fail",
-        reason: str = "signal",
-        key: str | None = None,
-    ) -> Suspension:
-        checks.execution_id("id", execution_id)
-        checks.instance("lease", lease, Lease)
-        items = await self._resolve(execution_id, waitpoints)
+    async def _suspend(self, new: NewSuspension) -> Suspension:
+        execution_id, lease = new.execution_id, new.lease
+        items = await self._resolve(execution_id, new.waitpoints)
         names = [item.name for item in items]
         _check_names(names)
-        parsed = conditions.parse(condition, names)
-        if timeout_ms is not None:
-            checks.integer("timeout_ms", timeout_ms, 1, bounds.DURATION_MS)
-        checks.one_of("on_timeout", on_timeout, ON_TIMEOUT)
-        checks.one_of("reason", reason, WAIT_REASONS)
-        if key is not None:
-            checks.text("key", key, bounds.ID_CHARS, empty=False)
+        parsed = conditions.parse(new.condition, names)
         own = [_own(item, execution_id) for item in items]
         ring, answer = await asyncio.gather(
             self._keys.ring(),
@@ -105,10 +85,10 @@ class Waitpoints(api.Waitpoints):
                 own,
                 parsed,
                 names=names,
-                key=key or new_id(),
-                timeout_ms=timeout_ms,
-                on_timeout=on_timeout,
-                reason=reason,
+                key=new.key,
+                timeout_ms=new.timeout_ms,
+                on_timeout=new.on_timeout,
+                reason=new.reason,
             ),
         )
         self._announce(execution_id, items)

@@ -77,5 +77,5 @@ async def shift(engine: Engine, ref: DeploymentRef, revision_id: str) -> Split:
         try:
             return await engine.deployments.set_split(ref, entries, expected_generation=generation)
         except StaleGeneration:
-            # Somebody else has changed the split in between.
+            # The split has changed in between.
             continue

@@ -97,7 +97,7 @@ def resolve(
     """Return the type and the id of the one instance that a request is for; None if none is known.
 
     `known` has the instances that there are, by type. Whatever is not certain is refused with
-    AmbiguousIdentity: two instances, one that nobody set up, and a request that no provider
+    AmbiguousIdentity: two instances, one that was not set up, and a request that no provider
     recognises although several instances of its type exist.
     """
     found = [(type_, str(one.id)) for type_, one in identities.items() if one.id is not None]

@@ -98,3 +98,23 @@ class Explanation:
     candidates: tuple[Standing, ...]
     #: One sentence for each step of the order, up to the one that decided.
     steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatch:
+    """A message to deliver, and how."""
+
+    activity: NewActivity
+    #: None: the only one of the tenant in the env.
+    deployment: str | None = None
+    sender: str | None = None
+    #: What it starts runs on this revision; None: the one that the deployment routes to.
+    revision: str | None = None
+    #: How long to wait for the end of its turn.
+    wait_ms: int
+
+    def __post_init__(self) -> None:
+        checks.instance("activity", self.activity, NewActivity)
+        if self.revision is not None:
+            checks.name("revision", self.revision)
+        checks.integer("wait_ms", self.wait_ms, 0, bounds.SEND_WAIT_MS)

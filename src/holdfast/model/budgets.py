@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from holdfast.model import bounds, checks, names
+from holdfast.model.executions import Lease
 from holdfast.model.states import State
 
 #: Amounts by dimension, such as tokens, calls, or money in millionths.
@@ -120,6 +121,37 @@ class NewBudget:
     def stored_parent(self) -> str | None:
         """The id of the parent in the store."""
         return None if self.parent is None else names.stored(self.tenant, self.parent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expense:
+    """What the holder of a lease charges to the budgets of its execution."""
+
+    execution_id: str
+    lease: Lease
+    usage: Usage
+    #: It is charged once per key.
+    key: str
+    #: One of the budgets; None means all.
+    budget: str | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "usage", checked_usage(self.usage))
+        checked_key(self.key)
+        checks.execution_id("id", self.execution_id)
+        checks.instance("lease", self.lease, Lease)
+        if self.budget is not None:
+            checks.limit("budget", self.budget)
+
+
+def checked_key(key: str) -> str:
+    """Check the key of a charge."""
+    return checks.text("key", key, bounds.ID_CHARS, empty=False)
+
+
+def check_ttl(ttl_ms: int) -> None:
+    """Check how long a reservation lasts."""
+    checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Lists of executions: filters, pages and counts."""
+"""Lists of executions and graphs: filters, pages and counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ from datetime import datetime
 
 from holdfast.model import checks
 from holdfast.model.executions import Execution
+from holdfast.model.graphs import GraphState
 from holdfast.model.states import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphFilter:
+    """Which graphs to list; an absent field matches any."""
+
+    tenant: str | None = None
+    state: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.tenant is not None:
+            checks.name("tenant", self.tenant)
+        if self.state is not None:
+            checks.one_of("state", self.state, list(GraphState))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,6 +117,37 @@ class LetterFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Redrive:
+    """Dead letters to send back."""
+
+    queue: str
+    #: Where they go; None: each to the queue that it came from.
+    to: str | None
+    wanted: LetterFilter
+    #: How many at the most; None means all.
+    limit: int | None
+    rate_per_s: float | None
+    dry_run: bool
+
+    def __post_init__(self) -> None:
+        checks.queue("queue", self.queue)
+        if self.to is not None:
+            check_target(self.queue, self.to)
+        if self.limit is not None:
+            checks.integer("limit", self.limit, 1, bounds.QUEUE_SIZE)
+        if self.rate_per_s is not None:
+            checks.number("rate_per_s", self.rate_per_s, 0.001, 1_000_000)
+        checks.flag("dry_run", self.dry_run)
+        checks.instance("filter", self.wanted, LetterFilter)
+
+
+def check_target(queue: str, to: str) -> None:
+    """Check the queue that messages move to."""
+    if queue == checks.queue("to", to):
+        checks.refuse("to", "must name a different queue", to)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """Where a new group starts: at the first message, the end, after a message, or at a time."""
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+import msgspec
+
+from holdfast.errors import InvalidInput
 from holdfast.model import bounds, checks
 from holdfast.model.packs import PackEntries
+from holdfast.model.packs import digest as check_digest
 from holdfast.model.states import State
 
 #: An execution that needs a revision requires this capability, followed by the id of the revision.
 PREFIX = "rev:"
+_ID_CHARS = bounds.NAME_CHARS - len(PREFIX)
 
 
 class Lifecycle(StrEnum):
@@ -78,6 +83,46 @@ class Gate:
         checks.name("gate", self.name)
         checks.flag("passed", self.passed)
         checks.text("reason", self.reason, bounds.REASON_CHARS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRevision:
+    """A revision to stage."""
+
+    id: str
+    #: Of an uploaded pack; None for an app.
+    digest: str | None
+    overlays: Sequence[str]
+    config: Mapping[str, Any]
+    #: Only packs that this tenant uploaded; None means every tenant.
+    packs_of: str | None
+
+    def __post_init__(self) -> None:
+        checks.integer("overlays", len(self.overlays), 0, bounds.OVERLAYS)
+        checks.payload("config", self.packed_config(), bounds.CONFIG_BYTES)
+        if self.packs_of is not None:
+            checks.name("packs_of", self.packs_of)
+        check_revision(self.id)
+        if self.digest is not None:
+            check_digest("digest", self.digest)
+        for overlay in self.overlays:
+            check_digest("overlays", overlay)
+
+    def packed_config(self) -> bytes:
+        """Return the config as JSON; the same one written differently is the same."""
+        try:
+            return msgspec.json.encode(checks.mapping("config", self.config), order="deterministic")
+        except (TypeError, msgspec.MsgspecError, RecursionError) as error:
+            message = f"config: must be a JSON object ({error})"
+            raise InvalidInput(message, field="config") from error
+
+
+def check_revision(revision_id: str) -> str:
+    """Check the id of a revision: a capability is a name, and `rev:` comes before the id."""
+    checks.name("revision", revision_id)
+    if len(revision_id) > _ID_CHARS:
+        checks.refuse("revision", f"must have 1 to {_ID_CHARS} characters", revision_id)
+    return revision_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

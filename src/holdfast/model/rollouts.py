@@ -65,6 +65,28 @@ def check_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewRollout:
+    """A rollout to start."""
+
+    id: str
+    ref: DeploymentRef
+    #: The new revision.
+    revision: str
+    steps: Sequence[Step]
+    guards: Guards
+    #: Only if the split still has this generation.
+    expected_generation: int | None
+
+    def __post_init__(self) -> None:
+        checks.name("revision", self.revision)
+        object.__setattr__(self, "steps", check_steps(self.steps))
+        checks.instance("guards", self.guards, Guards)
+        if self.expected_generation is not None:
+            checks.integer("expected_generation", self.expected_generation, 0, bounds.AMOUNT)
+        checks.name("id", self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rollout:
     """A rollout of a revision."""
 
@@ -79,7 +101,7 @@ class Rollout:
     state: RolloutState
     #: The step that it is in, from 1.
     step: int
-    #: The generation of the split that it has set; another one means that somebody else set one.
+    #: The generation of the split that it has set; another one means that it has changed.
     generation: int
     #: The split before, which an abort returns to.
     before: tuple[SplitEntry, ...]
@@ -94,7 +116,7 @@ class Rollout:
     reason: str = ""
     #: Whether an abort has returned to the split before.
     rolled_back: bool = False
-    #: What the guards said when somebody last asked.
+    #: What the guards said when they were last asked.
     verdict: Verdict = Verdict.UNDECIDED
     #: The turns of the new revision in this step, and those of the old ones.
     new: Figures | None = None

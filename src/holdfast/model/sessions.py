@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -82,6 +82,27 @@ class Effect(StrEnum):
     INTERRUPTED = "interrupted"
     #: A person answers this session.
     PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """A message for a conversation."""
+
+    #: The name of the conversation.
+    name: str
+    activity: Activity
+    #: Which senders deliver the replies; None: readers fetch them.
+    sender: str | None
+    #: Where an execution starts if the message starts one.
+    revision: str | None
+
+    def __post_init__(self) -> None:
+        checks.kind("name", self.name)
+        checks.instance("activity", self.activity, Activity)
+        if self.sender is not None:
+            checks.name("sender", self.sender)
+        if self.revision is not None:
+            checks.name("revision", self.revision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +189,13 @@ class Session:
     executions: int = 0
     #: The revision that the last of them needed; None: it needed none.
     revision: str | None = None
+
+    def after(self, entry: Entry) -> Session:
+        """Return it as a line leaves it, as far as the line shows its state."""
+        state = self.state
+        if entry.direction == "in" and state in {SessionState.IDLE, SessionState.WAITING}:
+            state = SessionState.RUNNING
+        return replace(self, last=entry.number, active_at=entry.at, state=state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

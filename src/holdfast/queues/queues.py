@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,9 +20,26 @@ from holdfast.errors import (
     QueueNotFound,
 )
 from holdfast.model import bounds, checks
-from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
+from holdfast.model.deliveries import (
+    Claimed,
+    Delivery,
+    PendingDelivery,
+    Read,
+    Settle,
+    Settled,
+    Takeover,
+    Verb,
+)
 from holdfast.model.effects import Effect, Push, Submit
-from holdfast.model.messages import SIDES, LetterFilter, Message, NewMessage, Pushed, Side, Start
+from holdfast.model.messages import (
+    LetterFilter,
+    Message,
+    NewMessage,
+    Pushed,
+    Redrive,
+    Start,
+    check_target,
+)
 from holdfast.model.queues import Queue, QueueSettings, QueueStats
 from holdfast.queues.abandoned_reads import AbandonedReads
 from holdfast.queues.effects import encode
@@ -38,8 +54,6 @@ T = TypeVar("T")
 _VERBS = ("ack", "nack", "release", "reject")
 #: How many queues of a list are described concurrently.
 _PAGE = 1000
-#: A deadline and the id of a message.
-_CLAIM_CURSOR = re.compile(r"[0-9]{1,16}\|")
 
 
 class Queues(api.Queues):
@@ -165,33 +179,18 @@ class Queues(api.Queues):
     # Consuming
 
     @override
-    async def read(
-        self,
-        name: str,
-        *,
-        consumer: str,
-        group: str | None = None,
-        count: int = 1,
-        side: Side = "left",
-        wait_ms: int = 0,
-        stop: Callable[[], bool] = bool,
-    ) -> Sequence[Delivery]:
-        _queue(name)
-        group_name = _group(group)
-        checks.name("consumer", consumer)
-        checks.integer("count", count, 1, bounds.CLAIM_ITEMS)
-        checks.one_of("side", side, SIDES)
-        checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)
+    async def _read(self, read: Read, stop: Callable[[], bool]) -> Sequence[Delivery]:
+        name, group = read.queue, read.group or ""
 
         async def probe() -> tuple[Sequence[Delivery], int | None]:
             call = self._store.queues.read(
-                name, group=group_name, consumer=consumer, count=count, side=side
+                name, group=group, consumer=read.consumer, count=read.count, side=read.side
             )
             deliveries = await self._returns.unless_cancelled(name, call)
             await self._outboxes.deliver_if_owed(name)
             return deliveries
 
-        return await self._readers.read(name, probe, wait_ms, stop)
+        return await self._readers.read(name, probe, read.wait_ms, stop)
 
     @override
     def wake(self, name: str) -> None:
@@ -260,32 +259,16 @@ class Queues(api.Queues):
         return answers
 
     @override
-    async def claim(
-        self,
-        name: str,
-        *,
-        consumer: str,
-        min_idle_ms: int,
-        group: str | None = None,
-        count: int = 1,
-        cursor: str | None = None,
-    ) -> Claimed:
-        checks.name("consumer", consumer)
-        checks.integer("min_idle_ms", min_idle_ms, 0, bounds.DURATION_MS)
-        checks.integer("count", count, 1, bounds.CLAIM_ITEMS)
-        if cursor is not None:
-            checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
-            if cursor and not _CLAIM_CURSOR.match(cursor):
-                checks.refuse("cursor", "must be one that a claim returned", cursor)
+    async def _claim(self, takeover: Takeover) -> Claimed:
         claimed = await self._store.queues.claim(
-            _queue(name),
-            group=_group(group),
-            consumer=consumer,
-            min_idle_ms=min_idle_ms,
-            count=count,
-            cursor=cursor or "",
+            takeover.queue,
+            group=takeover.group or "",
+            consumer=takeover.consumer,
+            min_idle_ms=takeover.min_idle_ms,
+            count=takeover.count,
+            cursor=takeover.cursor or "",
         )
-        await self._outboxes.deliver_if_owed(name)
+        await self._outboxes.deliver_if_owed(takeover.queue)
         return claimed
 
     # Operating
@@ -298,43 +281,24 @@ class Queues(api.Queues):
     async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
         checks.integer("limit", limit, 1, bounds.QUEUE_SIZE)
         checks.flag("dry_run", dry_run)
-        await self._check_target(name, to)
+        check_target(_queue(name), to)
+        await self._store.queues.describe(to)
         return await self._transfers.transfer(
             name, to=to, limit=limit, wanted=LetterFilter(), dry_run=dry_run
         )
 
     @override
-    async def redrive(
-        self,
-        name: str,
-        *,
-        to: str | None = None,
-        wanted: LetterFilter | None = None,
-        limit: int | None = None,
-        rate_per_s: float | None = None,
-        dry_run: bool = False,
-    ) -> int:
-        if to is not None:
-            await self._check_target(name, to)
-        if limit is not None:
-            checks.integer("limit", limit, 1, bounds.QUEUE_SIZE)
-        if rate_per_s is not None:
-            checks.number("rate_per_s", rate_per_s, 0.001, 1_000_000)
-        checks.flag("dry_run", dry_run)
-        wanted = LetterFilter() if wanted is None else wanted
+    async def _redrive(self, redrive: Redrive) -> int:
+        if redrive.to is not None:
+            await self._store.queues.describe(redrive.to)
         return await self._transfers.transfer(
-            _queue(name),
-            to=to or "",
-            limit=bounds.QUEUE_SIZE if limit is None else limit,
-            wanted=checks.instance("filter", wanted, LetterFilter),
-            rate_per_s=rate_per_s,
-            dry_run=dry_run,
+            redrive.queue,
+            to=redrive.to or "",
+            limit=bounds.QUEUE_SIZE if redrive.limit is None else redrive.limit,
+            wanted=redrive.wanted,
+            rate_per_s=redrive.rate_per_s,
+            dry_run=redrive.dry_run,
         )
-
-    async def _check_target(self, name: str, to: str) -> None:
-        if _queue(name) == checks.queue("to", to):
-            checks.refuse("to", "must name a different queue", to)
-        await self._store.queues.describe(to)
 
     @override
     async def peek(

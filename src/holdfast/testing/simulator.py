@@ -60,7 +60,7 @@ class SimulatedWorld(World):
             status = await subject.status(self.engine)
             if status is not None:
                 return status
-            # It pauses between attempts at a node. Nobody wants to write that into a test.
+            # It pauses between attempts at a node. A test should not have to say so.
             await self._skip(await subject.execution(self.engine))
 
     async def _run(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from holdfast.engine import Engine
-from holdfast.engine.sending import Sending
+from holdfast.engine.sending import AppSending
 from holdfast.errors import ReplyRejected
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.sessions import OutgoingReply
@@ -61,8 +61,8 @@ async def deliveries(engine: Engine, session: str) -> list[str | None]:
     return [entry.delivery for entry in transcript.entries if entry.direction == "out"]
 
 
-def sending(engine: Engine, receiver: Receiver) -> Sending:
-    return Sending(engine.store, {"crm": receiver.send}, QUICK)
+def sending(engine: Engine, receiver: Receiver) -> AppSending:
+    return AppSending(engine.store, {"crm": receiver.send}, QUICK)
 
 
 async def test_replies_are_sent_once_and_in_order(live: Engine) -> None:

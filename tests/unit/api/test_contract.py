@@ -50,6 +50,19 @@ def public(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, call
 
 
+#: With more, a contract makes a value of them, and the sides implement a call that takes it.
+_PARAMETERS = 5
+
+
+def test_long_signatures_are_written_once() -> None:
+    """An abstract call is written three times: its parameters are few."""
+    for noun, _ in nouns(api.Engine):
+        for name, call in inspect.getmembers(noun, inspect.isfunction):
+            parameters = list(inspect.signature(call).parameters)[1:]
+            if getattr(call, "__isabstractmethod__", False):
+                assert len(parameters) <= _PARAMETERS, f"{noun.__name__}.{name}"
+
+
 def test_calls_are_made_in_the_same_way() -> None:
     """With the same parameters and the same defaults as the contract says."""
     for noun, parts in nouns(api.Engine, near(), far()):

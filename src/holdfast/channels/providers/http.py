@@ -8,15 +8,8 @@ import msgspec
 from typing_extensions import override
 
 from holdfast.channels import bodies, signatures
-from holdfast.channels.provider import (
-    Answer,
-    Call,
-    Channel,
-    Provider,
-    Received,
-    Request,
-    Settings,
-)
+from holdfast.channels.exchange import Answer, Call, Request
+from holdfast.channels.provider import Channel, Provider, Received, Settings
 from holdfast.channels.providers.webhook import Message, outgoing
 from holdfast.errors import InvalidInput
 from holdfast.model.sessions import OutgoingReply

@@ -14,17 +14,15 @@ from typing_extensions import override
 
 from holdfast.channels import bodies, signatures
 from holdfast.channels.content import content_of
+from holdfast.channels.exchange import Call, Request, Response
 from holdfast.channels.markdown import HTML, PLAIN
 from holdfast.channels.provider import (
-    Call,
     Channel,
     Incoming,
     Provider,
     Receipt,
     Received,
     Rejected,
-    Request,
-    Response,
     Settings,
 )
 from holdfast.model.sessions import OutgoingReply, ReceiptState

@@ -13,20 +13,9 @@ from typing_extensions import override
 
 from holdfast.channels import bodies, signatures
 from holdfast.channels.content import Content, content_of
+from holdfast.channels.exchange import Answer, Call, Request, Response, retry_after_ms
 from holdfast.channels.markdown import SLACK
-from holdfast.channels.provider import (
-    Answer,
-    Call,
-    Channel,
-    Incoming,
-    Provider,
-    Received,
-    Rejected,
-    Request,
-    Response,
-    Settings,
-    retry_after_ms,
-)
+from holdfast.channels.provider import Channel, Incoming, Provider, Received, Rejected, Settings
 from holdfast.errors import Malformed
 from holdfast.model.sessions import OutgoingReply
 

@@ -11,19 +11,9 @@ from typing_extensions import override
 
 from holdfast.channels import bodies, signatures
 from holdfast.channels.content import content_of
+from holdfast.channels.exchange import FORM, Answer, Call, Request
 from holdfast.channels.markdown import PLAIN
-from holdfast.channels.provider import (
-    FORM,
-    Answer,
-    Call,
-    Channel,
-    Incoming,
-    Provider,
-    Receipt,
-    Received,
-    Request,
-    Settings,
-)
+from holdfast.channels.provider import Channel, Incoming, Provider, Receipt, Received, Settings
 from holdfast.model.sessions import OutgoingReply, ReceiptState
 
 #: The most that Twilio takes and sends as several messages that phones put together.

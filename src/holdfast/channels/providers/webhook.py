@@ -14,16 +14,8 @@ import msgspec
 from typing_extensions import override
 
 from holdfast.channels import bodies
-from holdfast.channels.provider import (
-    Answer,
-    Call,
-    Channel,
-    Incoming,
-    Provider,
-    Received,
-    Request,
-    Settings,
-)
+from holdfast.channels.exchange import Answer, Call, Request
+from holdfast.channels.provider import Channel, Incoming, Provider, Received, Settings
 from holdfast.errors import InvalidSignature, InvalidToken
 from holdfast.model.sessions import OutgoingReply
 from holdfast.model.webhooks import headers, verify

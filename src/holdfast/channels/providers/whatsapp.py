@@ -10,18 +10,15 @@ from typing_extensions import override
 
 from holdfast.channels import bodies, signatures
 from holdfast.channels.content import Button, File, content_of
+from holdfast.channels.exchange import Answer, Call, Request, Response
 from holdfast.channels.markdown import WHATSAPP
 from holdfast.channels.provider import (
-    Answer,
-    Call,
     Channel,
     Incoming,
     Provider,
     Receipt,
     Received,
     Rejected,
-    Request,
-    Response,
     Settings,
 )
 from holdfast.model.sessions import OutgoingReply, ReceiptState

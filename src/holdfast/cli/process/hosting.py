@@ -105,7 +105,7 @@ async def _tidy(engine: Engine, ref: DeploymentRef, current: str) -> None:
     for revision in (await engine.deployments.get(ref)).revisions:
         if revision.id == current:
             continue
-        # Somebody else may work on the same deployment.
+        # Another process may work on the same deployment.
         with contextlib.suppress(Conflict):
             if revision.lifecycle is Lifecycle.READY:
                 await engine.deployments.drain(ref, revision.id)

@@ -201,7 +201,7 @@ def waiting_flows(flows: Mapping[str, Flow], kinds: frozenset[NodeKind]) -> set[
 
 
 def _check_waits(flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Report flows that wait where nobody can answer."""
+    """Report flows that wait where no user can answer."""
     talking = waiting_flows(flows, _TALKING)
     parking = waiting_flows(flows, _PARKING)
     for flow in flows.values():

@@ -1,4 +1,4 @@
-"""Lint of loops: each must wait for somebody, or be able to end."""
+"""Lint of loops: each must wait for a user, or be able to end."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from holdfast.host.flows.picture import Arrow, Box, Picture, picture, short
 from holdfast.operate import layout
 
 _CHAR, _LINE, _PAD, _GAP_X, _GAP_Y = 7, 16, 12, 36, 64
-#: Arrows of larger pictures are straight; nobody can follow them anyway.
+#: Arrows of larger pictures are straight: readers cannot follow them anyway.
 _MOST_BENDS = 2_000
 _FILLS = {"waits": "#fff3c4", "reaches": "#cfe3fb", "says": "#d3f2d3", "steers": "#ececec"}
 _STYLE = (

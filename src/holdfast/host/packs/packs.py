@@ -107,7 +107,7 @@ def _take_manifest(files: dict[str, bytes]) -> Manifest:
 
 
 def upload_of(data: bytes) -> PackUpload:
-    """Return an archive as the store takes it; raises InvalidPack. Anybody may have signed it."""
+    """Return an archive as the store takes it; raises InvalidPack. Any key may have signed it."""
     pack = load_archive(data, signatures.ANYBODY, quiet=True)
     return PackUpload(
         id=pack.id,

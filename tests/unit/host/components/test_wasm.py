@@ -282,5 +282,5 @@ async def test_compiled_code_is_kept_on_disk_where_that_is_safe(tmp_path: Path) 
         sandbox.close()
         assert len(list(folder.iterdir())) == 2
     folder.chmod(0o777)
-    with pytest.raises(InvalidInput, match="nobody else can write"):
+    with pytest.raises(InvalidInput, match="no other user can write"):
         Sandbox(SandboxSettings(cache=folder))

@@ -1,7 +1,7 @@
 """Compiled code on disk, so that a host that starts again does not compile again.
 
-Compiled code runs without checks: whoever can write the files controls the host. The folder must
-therefore belong to this user, and nobody else may write to it.
+Compiled code runs without checks: a process that can write the files controls the host. The folder
+must therefore belong to this user, and no other user may write to it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class Cache:
             raise InvalidInput(message, field="cache") from error
         is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
         if not is_ours or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            message = f"cache: {folder} must be a folder of this user that nobody else can write to"
+            message = (
+                f"cache: {folder} must be a folder of this user that no other user can write to"
+            )
             raise InvalidInput(message, field="cache")
         self._folder = folder
 

@@ -35,7 +35,7 @@ class Call:
     loop: asyncio.AbstractEventLoop
     #: Set when no call may continue.
     stopping: threading.Event
-    #: Nobody waits for the outcome any more.
+    #: No caller waits for the outcome any more.
     is_abandoned: bool = False
     deadline: float = 0.0
     #: How much of the envelope was read.

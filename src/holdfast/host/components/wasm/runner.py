@@ -69,6 +69,6 @@ class WasmRunner:
 
 
 def _ignored(future: asyncio.Future[bytes]) -> None:
-    """Look at an outcome that nobody waits for, so that it is not reported as forgotten."""
+    """Look at an outcome that no caller waits for, so that it is not reported as forgotten."""
     if not future.cancelled():
         future.exception()
