@@ -21,6 +21,7 @@ from holdfast.channels import Answer, Call, Incoming, Receipt, Request
 from holdfast.concurrency import stop
 from holdfast.engine.endpoints import OpenEndpoint
 from holdfast.engine.engine import Engine
+from holdfast.engine.route_table import RouteTable
 from holdfast.errors import (
     Conflict,
     EndpointNotFound,
@@ -36,7 +37,6 @@ from holdfast.model.activities import NewActivity
 from holdfast.model.endpoints import SENDER, Endpoint
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity
-from holdfast.routing.hosts import choose
 
 if TYPE_CHECKING:
     from holdfast.engine.posting import Poster
@@ -47,7 +47,6 @@ log: logging.Logger = logging.getLogger(__name__)
 Admit = Callable[[Endpoint, int], None]
 #: The same for an endpoint that does not exist.
 _REFUSED = "the endpoint does not exist, or the call is not genuine"
-_DEPLOYMENTS = 200
 #: Courtesies that are sent at once; more are left out.
 _COURTESIES = 100
 
@@ -58,12 +57,14 @@ class Ingress:
     def __init__(self, engine: Engine, admit: Admit) -> None:
         self._engine = engine
         self._admit = admit
+        self._routes = RouteTable(engine.store)
         self._poster: Poster | None = None
         self._courtesies: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Stop sending courtesies."""
+        """Stop sending courtesies, and listening to changes."""
         await stop(*self._courtesies)
+        await self._routes.close()
         if self._poster is not None:
             await self._poster.close()
 
@@ -145,11 +146,8 @@ class Ingress:
 
     async def _routed(self, endpoint: Endpoint, request: Request) -> str:
         """Return the deployment that answers the host and the path of a call."""
-        deployments, _ = await self._engine.store.deployments.page(
-            endpoint.env, endpoint.tenant, _DEPLOYMENTS, None
-        )
         url = urlsplit(request.url)
-        return choose(deployments, url.hostname or "", url.path).id
+        return await self._routes.find(endpoint.env, endpoint.tenant, url.hostname or "", url.path)
 
     async def _note(self, endpoint: Endpoint, receipt: Receipt) -> None:
         reporter = (endpoint.env, endpoint.tenant, endpoint.id)

@@ -8,6 +8,7 @@ import contextlib
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from typing_extensions import override
 
@@ -53,6 +54,12 @@ _LISTEN_S = 20.0
 #: Notifications can be lost in a failover, so every reader also looks this often.
 _POLL_S = 5.0
 _PAGE = 100
+
+
+@lru_cache(maxsize=1_000)
+def _turn_of(tenant: str, name: str) -> NewExecution:
+    """Return the execution of a conversation; checking it again for each message costs time."""
+    return NewExecution(kind=name, tenant=tenant, check=False)
 
 
 class Sessions(api.Sessions):
@@ -103,9 +110,7 @@ class Sessions(api.Sessions):
             raise ConversationNotFound(
                 f"no worker ever published a conversation {name!r}", name=name
             )
-        item = await self._store.declarations.completed(
-            NewExecution(kind=name, tenant=tenant, check=False)
-        )
+        item = await self._store.declarations.completed(_turn_of(tenant, name))
         if revision is not None:
             item = replace(item, requires=(*item.requires, capability(revision)))
         delivered = await self._sessions.deliver(
