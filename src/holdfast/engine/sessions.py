@@ -8,7 +8,6 @@ import contextlib
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from typing_extensions import override
 
@@ -23,7 +22,7 @@ from holdfast.errors import (
     SessionNotFound,
 )
 from holdfast.model import bounds, calls, checks
-from holdfast.model.executions import Lease, NewExecution
+from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
 from holdfast.model.revisions import capability
@@ -54,12 +53,6 @@ _LISTEN_S = 20.0
 #: Notifications can be lost in a failover, so every reader also looks this often.
 _POLL_S = 5.0
 _PAGE = 100
-
-
-@lru_cache(maxsize=1_000)
-def _turn_of(tenant: str, name: str) -> NewExecution:
-    """Return the execution of a conversation; checking it again for each message costs time."""
-    return NewExecution(kind=name, tenant=tenant, check=False)
 
 
 class Sessions(api.Sessions):
@@ -110,14 +103,14 @@ class Sessions(api.Sessions):
             raise ConversationNotFound(
                 f"no worker ever published a conversation {name!r}", name=name
             )
-        item = await self._store.declarations.completed(_turn_of(tenant, name))
+        conversation, item = declared
         if revision is not None:
             item = replace(item, requires=(*item.requires, capability(revision)))
         delivered = await self._sessions.deliver(
             activity,
             item,
-            busy=declared.busy,
-            apology=declared.apology,
+            busy=conversation.busy,
+            apology=conversation.apology,
             sender=sender,
             process=process,
         )
