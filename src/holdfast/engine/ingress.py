@@ -3,6 +3,7 @@
     the endpoint of the path -> verify -> admit -> parse -> deliver each message -> answer
 
 The path alone chooses the endpoint, and the endpoint chooses the rest: nothing in a body does.
+A trusted peer may leave the endpoint out; then the secrets of endpoints say which one it is.
 A webhook is acknowledged when its messages are in the store, so a crash before that makes the
 provider repeat it; a message that arrives twice has the same id, and is delivered once.
 """
@@ -21,6 +22,7 @@ from holdfast.channels import Answer, Call, Incoming, Receipt, Request
 from holdfast.concurrency import stop
 from holdfast.engine.endpoints import OpenEndpoint
 from holdfast.engine.engine import Engine
+from holdfast.engine.identifying import Identifying
 from holdfast.engine.route_table import RouteTable
 from holdfast.errors import (
     Conflict,
@@ -58,6 +60,7 @@ class Ingress:
         self._engine = engine
         self._admit = admit
         self._routes = RouteTable(engine.store)
+        self._identifying = Identifying(engine)
         self._poster: Poster | None = None
         self._courtesies: set[asyncio.Task[None]] = set()
 
@@ -88,6 +91,25 @@ class Ingress:
         except (InvalidSignature, InvalidInput) as error:
             log.info("a webhook of endpoint %s was refused: %s", endpoint_id, error)
             raise InvalidSignature(_REFUSED) from None
+        return await self._take(opened, request)
+
+    async def receive_unnamed(self, env: str, request: Request, *, is_trusted: bool) -> Answer:
+        """Deliver what a webhook contains that a trusted peer sends without naming an endpoint.
+
+        Of anybody else, nothing is looked at. Raises what `receive` does, and AmbiguousIdentity.
+        """
+        if not is_trusted:
+            raise InvalidSignature(_REFUSED)
+        try:
+            opened = await self._identifying.find(env, request)
+        except InvalidSignature:
+            raise InvalidSignature(_REFUSED) from None
+        except (SecretUnreadable, SecretNotFound) as error:
+            raise NotDeliverable(error.message) from error
+        return await self._take(opened, request)
+
+    async def _take(self, opened: OpenEndpoint, request: Request) -> Answer:
+        """Deliver what a verified webhook contains."""
         # Only genuine calls count: nobody else can use up the rate of a provider.
         received = opened.provider.parse(opened.channel, request)
         self._admit(opened.endpoint, max(1, len(received.messages)))

@@ -21,6 +21,7 @@ GET = "GET /v1/envs/{env}/endpoints/{endpoint}"
 DELETE = "DELETE /v1/envs/{env}/endpoints/{endpoint}"
 RECEIVE = "POST /ingress/{env}/{endpoint}"
 CHALLENGE = "GET /ingress/{env}/{endpoint}"
+UNNAMED = "POST /ingress/{env}"
 
 way("endpoint_not_found", GET, DELETE)(about_nothing)
 
@@ -76,7 +77,7 @@ async def _genuine(stage: Stage, _name: str) -> Request:
     return await _webhook(stage, conversation=await conversation(stage.engine, OURS))
 
 
-@way("invalid_signature", RECEIVE, CHALLENGE)
+@way("invalid_signature", RECEIVE, CHALLENGE, UNNAMED)
 async def _forged(stage: Stage, name: str) -> Request:
     return await stage.request(name)
 
@@ -114,3 +115,36 @@ async def _asked(stage: Stage, _name: str) -> Request:
     await stage.engine.endpoints.put(new)
     query = {"hub.mode": "subscribe", "hub.verify_token": "v", "hub.challenge": "17"}
     return {"method": "GET", "url": f"/ingress/local/{new.id}", "params": query}
+
+
+async def _unnamed(stage: Stage, **fields: Any) -> Request:
+    """Return a genuine webhook that names no endpoint, for one that alone has its secret."""
+    token = fields.pop("token", new_id())
+    request = await _webhook(stage, secrets={"token": token}, **fields)
+    headers = {"Authorization": f"Bearer {token}"}
+    return {**request, "url": "/ingress/local", "headers": headers}
+
+
+@way(200, UNNAMED)
+async def _identified(stage: Stage, _name: str) -> Request:
+    return await _unnamed(stage, conversation=await conversation(stage.engine, OURS))
+
+
+@way("ambiguous_identity", UNNAMED)
+async def _of_two(stage: Stage, _name: str) -> Request:
+    name, token = await conversation(stage.engine, OURS), new_id()
+    await _unnamed(stage, conversation=name, token=token)
+    return await _unnamed(stage, conversation=name, token=token)
+
+
+@way("not_deliverable", UNNAMED)
+async def _unnamed_to_nothing(stage: Stage, _name: str) -> Request:
+    return await _unnamed(stage, deployment="nothing")
+
+
+@way("rate_limited", UNNAMED)
+async def _unnamed_hurried(stage: Stage, _name: str) -> httpx.Response:
+    request = await _unnamed(stage, conversation=await conversation(stage.engine, OURS), rate=1)
+    for _ in range(3):
+        response = await stage.send(request)
+    return response
