@@ -1,4 +1,4 @@
-"""Webhooks that name no endpoint: only of trusted peers, and only one proven endpoint takes them."""
+"""Webhooks that name no endpoint: of trusted peers, for the one endpoint that verifies them."""
 
 from __future__ import annotations
 
