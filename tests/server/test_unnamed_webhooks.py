@@ -34,11 +34,14 @@ async def put(site: Site, name: str, provider: str, tenant: str = OURS, **change
 
 
 async def send(
-    client: httpx.AsyncClient, sent: Sent, secrets: Mapping[str, str] | None = None, **headers: str
+    client: httpx.AsyncClient,
+    sent: Sent,
+    secrets: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> httpx.Response:
     """Send a webhook to the address of all endpoints, with further headers."""
-    signed = sent.request(secrets).headers
-    return await client.post("/ingress/local", content=sent.body, headers={**signed, **headers})
+    signed = {**sent.request(secrets).headers, **(headers or {})}
+    return await client.post("/ingress/local", content=sent.body, headers=signed)
 
 
 async def taken(site: Site) -> list[tuple[str, str]]:
@@ -64,7 +67,7 @@ async def test_others_than_trusted_peers_are_not_heard(
             "x-real-ip": "10.0.0.1",
             "forwarded": "for=10.0.0.1",
         }
-        genuine = await send(client, message("telegram"), **claims)
+        genuine = await send(client, message("telegram"), headers=claims)
         forged = await client.post("/ingress/local/inbox", content=b"{}")
         assert genuine.status_code == forged.status_code == 401
         assert {**genuine.json(), "request": ""} == {**forged.json(), "request": ""}
@@ -78,9 +81,11 @@ async def test_a_proxy_says_who_is_behind_it(serve: Serve) -> None:
         site.client() as client,
     ):
         await put(site, "inbox", "telegram")
-        outside = await send(client, message("telegram"), **{"x-forwarded-for": "198.51.100.9"})
+        outside = await send(
+            client, message("telegram"), headers={"x-forwarded-for": "198.51.100.9"}
+        )
         assert outside.status_code == 401
-        inside = await send(client, message("telegram"), **{"x-forwarded-for": "127.0.0.9"})
+        inside = await send(client, message("telegram"), headers={"x-forwarded-for": "127.0.0.9"})
         assert inside.status_code == 200
 
 
@@ -95,7 +100,7 @@ async def test_the_secret_says_whose_a_webhook_is(serve: Serve) -> None:
         assert forged.status_code == 401
         assert await taken(site) == []
         says = {"x-tenant": OURS, "x-endpoint": "ours"}
-        assert (await send(client, message("telegram"), other, **says)).status_code == 200
+        assert (await send(client, message("telegram"), other, says)).status_code == 200
         assert await taken(site) == [(THEIRS, "theirs")]
         assert (await send(client, message("telegram"))).status_code == 200
         assert await taken(site) == [(OURS, "ours"), (THEIRS, "theirs")]
