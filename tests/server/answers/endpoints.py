@@ -77,7 +77,7 @@ async def _genuine(stage: Stage, _name: str) -> Request:
     return await _webhook(stage, conversation=await conversation(stage.engine, OURS))
 
 
-@way("invalid_signature", RECEIVE, CHALLENGE, UNNAMED)
+@way("invalid_signature", RECEIVE, CHALLENGE)
 async def _forged(stage: Stage, name: str) -> Request:
     return await stage.request(name)
 
@@ -117,12 +117,23 @@ async def _asked(stage: Stage, _name: str) -> Request:
     return {"method": "GET", "url": f"/ingress/local/{new.id}", "params": query}
 
 
-async def _unnamed(stage: Stage, **fields: Any) -> Request:
-    """Return a genuine webhook that names no endpoint, for one that alone has its secret."""
-    token = fields.pop("token", new_id())
-    request = await _webhook(stage, secrets={"token": token}, **fields)
-    headers = {"Authorization": f"Bearer {token}"}
-    return {**request, "url": "/ingress/local", "headers": headers}
+async def _env(stage: Stage) -> str:
+    """Return an env that has no endpoints."""
+    name = f"env-{new_id()}"
+    await stage.engine.envs.put(name)
+    return name
+
+
+async def _unnamed(stage: Stage, env: str | None = None, **fields: Any) -> Request:
+    """Return a genuine webhook that names no endpoint, for the only one of its env."""
+    where = env or await _env(stage)
+    request = await _webhook(stage, env=where, **fields)
+    return {**request, "url": f"/ingress/{where}"}
+
+
+@way("invalid_signature", UNNAMED)
+async def _of_nobody(stage: Stage, name: str) -> Request:
+    return await stage.request(name, {"env": await _env(stage)})
 
 
 @way(200, UNNAMED)
@@ -132,9 +143,9 @@ async def _identified(stage: Stage, _name: str) -> Request:
 
 @way("ambiguous_identity", UNNAMED)
 async def _of_two(stage: Stage, _name: str) -> Request:
-    name, token = await conversation(stage.engine, OURS), new_id()
-    await _unnamed(stage, conversation=name, token=token)
-    return await _unnamed(stage, conversation=name, token=token)
+    name, env = await conversation(stage.engine, OURS), await _env(stage)
+    await _unnamed(stage, env, conversation=name)
+    return await _unnamed(stage, env, conversation=name)
 
 
 @way("not_deliverable", UNNAMED)

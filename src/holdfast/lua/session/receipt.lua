@@ -6,7 +6,7 @@
 --- @ok noted | kept
 --- @no session_not_found | reply_not_found
 --- @flags allow-oom @owned session
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/transcript
+--- @requires lib/core/clock lib/core/reply lib/session/sessions lib/session/transcript
 --- @requires lib/session/dead
 
 local RANKS = { failed = 1, delivered = 2, read = 3 }

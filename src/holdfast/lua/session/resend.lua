@@ -4,7 +4,7 @@
 --- @ok
 --- @no session_not_found | reply_not_found
 --- @flags write @owned session
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
+--- @requires lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
 --- @requires lib/session/transcript lib/session/dead
 
 local function run(tag, args)

@@ -8,7 +8,7 @@
 --- @ok
 --- @no session_not_found | stale_lease
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
+--- @requires lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
 --- @requires lib/session/transcript lib/session/dead
 
 local LONGEST_MS = 86400000
