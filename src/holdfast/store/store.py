@@ -92,9 +92,7 @@ class Store:
         self.prefix: str = url.prefix
         self.partitions: int = 0
         self.loader: Loader = Loader(client, fake_clock=settings.fake_clock)
-        self.caller: Caller = Caller(
-            client, timeout_ms=settings.call_timeout_ms, loader=self.loader
-        )
+        self.caller = Caller(client, timeout_ms=settings.call_timeout_ms, loader=self.loader)
         self.sealing: Sealing = Sealing(settings.codec)
         self.global_tag: str = keys.global_tag(self.prefix)
         self.executions: Executions = Executions(self)
