@@ -1,6 +1,10 @@
 """Channels: webhooks accepted by a server, and from webhooks to replies at a provider.
 
-Two processes: the server, and this one with the provider, a worker, and the callers.
+The server, the worker and the store are processes of their own; the callers and the provider are
+in this one. Processor time counts what each of them does for a message, which a busy machine
+changes less than the rate.
+
+    python -m bench.channels
 """
 
 from __future__ import annotations
@@ -16,7 +20,9 @@ from statistics import median, quantiles
 import msgspec
 
 from bench.http import Connection, serving
-from holdfast import App, Chat, WorkerSettings
+from bench.processes import Processor, started
+from holdfast import App, Chat
+from holdfast.engine import open_engine
 from holdfast.engine.posting import HOSTS_VARIABLE
 from holdfast.model.endpoints import NewEndpoint
 
@@ -54,23 +60,32 @@ class Provider:
                 self._news.set()
 
 
+app: App = App()
+
+
+@app.conversation
+async def echo(chat: Chat) -> None:
+    """Repeat every message."""
+    while True:
+        received = await chat.receive()
+        await chat.say(received.text)
+
+
 async def measure_channels() -> dict[str, float]:
-    """Measure one server, with one worker in this process."""
+    """Measure one server and one worker, which both send replies."""
     os.environ[HOSTS_VARIABLE] = "127.0.0.1"
     provider = Provider()
     listener = await asyncio.start_server(provider.serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/"
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
-        app = App(f"embedded://{folder}")
-
-        @app.conversation
-        async def echo(chat: Chat) -> None:
-            while True:
-                received = await chat.receive()
-                await chat.say(received.text)
-
-        async with app.worker(WorkerSettings(slots=400)), serving(app.store) as address:
-            await app.engine.endpoints.put(
+        store = f"embedded://{folder}"
+        worker = ("worker", "bench.channels:app", "--slots", "400", "--keep-logs", "off")
+        async with (
+            open_engine(store, maintenance=False) as engine,
+            started(*worker, "--store", store) as (working, _),
+            serving(store) as (server, address),
+        ):
+            await engine.endpoints.put(
                 NewEndpoint(
                     id="bench",
                     provider="http",
@@ -84,12 +99,15 @@ async def measure_channels() -> dict[str, float]:
                 accepted = await _one_by_one(connections[0])
                 await provider.wait(ROUNDS)
                 await _at_once(connections, provider, WARM_UP, "warm")
+                processor = await Processor.start(engine, {"server": server, "worker": working})
                 rate = await _at_once(connections, provider, MESSAGES_EACH, "run")
+                spent = await processor.stop(SESSIONS * MESSAGES_EACH)
     listener.close()
     return {
         "webhook accepted, p50 ms": median(accepted),
         "webhook accepted, p99 ms": quantiles(accepted, n=100)[98],
         f"messages/s, webhook to reply, {SESSIONS} sessions": rate,
+        **{f"processor us per message, {name}": us for name, us in spent.items()},
     }
 
 
@@ -132,3 +150,12 @@ async def _at_once(
     await asyncio.gather(*map(talk, range(SESSIONS)))
     await provider.wait(before + SESSIONS * count)
     return SESSIONS * count / (time.perf_counter() - start)
+
+
+if __name__ == "__main__":
+    from bench.run import run, table
+
+    async def _main() -> None:
+        print(table({"channels": await measure_channels()}))
+
+    run(_main())

@@ -94,7 +94,7 @@ async def _turns(engine: Engine, user: str, count: int) -> list[float]:
 async def _over_http(store: str) -> list[float]:
     """Send messages to a server of its own, one after another; returns ms for each reply."""
     latencies = []
-    async with serving(store) as address:
+    async with serving(store) as (_, address):
         connection = await Connection.open(address)
         for number in range(ROUNDS):
             payload = {"text": f"message {number}"}

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -19,6 +17,7 @@ from typing import Any
 import msgspec
 
 from bench import workloads
+from bench.processes import started
 from holdfast.api import Engine
 from holdfast.client import Client
 from holdfast.engine import open_engine
@@ -72,21 +71,12 @@ class Connection:
 
 
 @contextlib.asynccontextmanager
-async def serving(store: str) -> AsyncIterator[tuple[str, int]]:
-    """Run a server as its users do; yields its address."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "holdfast.cli", "server", "--store", store, "--json"),
-        *("--listen", "127.0.0.1:0", "--rate", "0", "--log-level", "error"),
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        assert process.stdout is not None  # noqa: S101 - it was asked for
-        started = json.loads(await process.stdout.readline())
-        host, port = started["url"].removeprefix("http://").split(":")
-        yield host, int(port)
-    finally:
-        process.terminate()
-        await process.wait()
+async def serving(store: str) -> AsyncIterator[tuple[int, tuple[str, int]]]:
+    """Run a server as its users do; yields its process id and its address."""
+    options = ("--store", store, "--listen", "127.0.0.1:0", "--rate", "0")
+    async with started("server", *options) as (pid, said):
+        host, port = said["url"].removeprefix("http://").split(":")
+        yield pid, (host, int(port))
 
 
 async def _rate(count: int, work: list[Any]) -> float:
@@ -193,7 +183,7 @@ async def measure_http() -> dict[str, float]:
         store = f"embedded://{folder}"
         async with (
             open_engine(store, maintenance=False) as engine,
-            serving(store) as address,
+            serving(store) as (_, address),
         ):
             figures = {"claim and complete by the client /s": await _far(engine, address)}
             connections = [await Connection.open(address) for _ in range(CONNECTIONS)]

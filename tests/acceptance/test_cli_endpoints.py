@@ -1,4 +1,4 @@
-"""`holdfast endpoints`: secrets come from files or stdin, and never out again."""
+"""`holdfast endpoints` and `holdfast dead-replies`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 from holdfast.engine import open_engine
 from holdfast.model.endpoints import EndpointRef
 from tests.acceptance.test_cli import asked, done, holdfast
+from tests.server.test_dead_replies import bury
 
 VALUE = "xoxb-that-nobody-reads"
 PUT = ("endpoints", "put", "support", "--provider", "slack", "--conversation", "support")
 
 
 async def test_endpoints_from_the_command_line(tmp_path: Path) -> None:
-    """Put, change, list, show, remove; what is missing or wrong is named."""
+    """Put, change, list, show, remove; secrets come from files or stdin, and never out again."""
     (tmp_path / "token").write_text(f"{VALUE}\n")
     missing = holdfast(*PUT, "--secret", "bot_token=@token", folder=tmp_path)
     assert missing.returncode != 0
@@ -36,3 +37,21 @@ async def test_endpoints_from_the_command_line(tmp_path: Path) -> None:
     assert shown.returncode != 0
     assert "NAME=@FILE" in shown.stderr
     done("endpoints", "rm", "support", folder=tmp_path)
+
+
+async def test_dead_replies_from_the_command_line(tmp_path: Path) -> None:
+    """They are listed with the reason, and sent again: those of an endpoint, or all."""
+    async with open_engine(f"embedded://{tmp_path}/.holdfast", maintenance=False) as engine:
+        assert "no dead replies" in done("dead-replies", folder=tmp_path)
+        session = await bury(engine, "default", "the channel is archived", "again")
+        endpoint = (await engine.sessions.get(session)).key.endpoint
+        page = asked("dead-replies", "ls", "-n", "1", folder=tmp_path)
+        assert (page["items"][0]["session"], page["items"][0]["number"]) == (session, 3)
+        shown = done("dead-replies", "ls", "--cursor", page["next_cursor"], folder=tmp_path)
+        assert "the channel is archived" in shown
+        other = asked("dead-replies", "resend", "--endpoint", "other", folder=tmp_path)
+        assert other == {"resent": 0}
+        sent = asked("dead-replies", "resend", "--endpoint", endpoint, folder=tmp_path)
+        assert sent == {"resent": 2}
+        lines = (await engine.sessions.transcript(session)).entries
+        assert [one.delivery for one in lines if one.direction == "out"] == ["pending"] * 2

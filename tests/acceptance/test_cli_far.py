@@ -280,6 +280,7 @@ FAR = [
 #: test_cli_endpoints.py.
 APART = (
     *("endpoints ls", "endpoints put", "endpoints rm", "endpoints show", "view"),
+    *("dead-replies ls", "dead-replies resend"),
     *("bench", "chat", "config show", "deploy", "doctor", "pack test", "webhooks secret", "worker"),
     *("archive export", "archive parquet", "archive status"),
     *("budgets attach", "budgets detach", "budgets rules"),

@@ -270,3 +270,23 @@ def test_a_trusted_proxy_is_an_address_or_a_network(proxy: str) -> None:
     """A name that cannot be compared would never be trusted, without a word."""
     with pytest.raises(InvalidInput, match="trusted-proxy"):
         ServerSettings(trusted_proxies=(proxy,))
+    with pytest.raises(InvalidInput, match="trusted-peer"):
+        ServerSettings(trusted_peers=(proxy,))
+
+
+@pytest.mark.parametrize(
+    ("address", "is_trusted"),
+    [
+        ("10.1.2.3", True),
+        ("::ffff:10.1.2.3", True),
+        ("fd00::7", True),
+        ("11.1.2.3", False),
+        ("fd00::8", False),
+        ("", False),
+        ("localhost", False),
+    ],
+)
+def test_a_trusted_peer_is_known_by_its_address(address: str, is_trusted: bool) -> None:
+    settings = ServerSettings(trusted_peers=("10.0.0.0/8", "fd00::7"))
+    assert settings.trusts(address) is is_trusted
+    assert not ServerSettings().trusts(address)

@@ -21,7 +21,7 @@ Families = Mapping[str, Mapping[str, Any]]
 OWNED = ("T", "A", "B", "V", "D", "L")
 SESSION_FAMILIES = (
     *("S", "E", *OWNED),
-    *("sessions", "users", "usessions", "stenants", "outgoing", "W"),
+    *("sessions", "users", "usessions", "stenants", "outgoing", "dead", "W"),
 )
 #: What an execution that waits for a message is held by, and one that waits for a person.
 HOLDS = (b"message", b"person")
@@ -173,6 +173,14 @@ def _check_lists(families: Families) -> Iterator[str]:
     tenants = set(families["stenants"].get("", ()))
     if tenants != {tenant.encode() for tenant in by_tenant}:
         yield f"the tenants with sessions are {tenants}, should be {sorted(by_tenant)}"
+    dead: dict[str, set[bytes]] = defaultdict(set)
+    for session_id, numbers in families["D"].items():
+        tenant = (
+            families["S"][session_id][b"tenant"].decode() if session_id in families["S"] else ""
+        )
+        dead[tenant] |= {b"%b:%b" % (session_id.encode(), number) for number in numbers}
+    if {tenant: set(members) for tenant, members in families["dead"].items()} != dict(dead):
+        yield f"the lists of dead replies are {families['dead']}, should be {dict(dead)}"
     known = {session_id.encode() for session_id in families["S"]}
     for sender, ids in families["outgoing"].items():
         if not set(ids) <= known:

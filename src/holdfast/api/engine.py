@@ -12,6 +12,7 @@ from holdfast.api.archive import Archive
 from holdfast.api.audit import Audit
 from holdfast.api.budgets import Budgets
 from holdfast.api.changes import Changes
+from holdfast.api.dead_replies import DeadReplies
 from holdfast.api.deployments import Deployments
 from holdfast.api.endpoints import Endpoints
 from holdfast.api.envs import Envs
@@ -77,6 +78,7 @@ class Engine(ABC):
     writer_leases: WriterLeases
     archive: Archive
     endpoints: Endpoints
+    dead_replies: DeadReplies
     envs: Envs
     packs: Packs
     deployments: Deployments

@@ -89,6 +89,14 @@ TrustedProxies = Annotated[
         help="A proxy whose X-Forwarded-For header is trusted; repeatable.",
     ),
 ]
+TrustedPeers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trusted-peer",
+        metavar="ADDRESS",
+        help="A peer that may send webhooks without naming an endpoint; repeatable.",
+    ),
+]
 TlsCertificate = Annotated[
     Path | None, typer.Option("--tls-cert", help="Serve TLS with this certificate (PEM).")
 ]
@@ -113,6 +121,7 @@ def server(
     web_chat_origins: WebChatOrigins = None,
     web_chat_rate: WebChatRate = 10,
     trusted_proxies: TrustedProxies = None,
+    trusted_peers: TrustedPeers = None,
     tls_cert: TlsCertificate = None,
     tls_key: TlsKey = None,
     log_level: LogLevel = "info",
@@ -135,6 +144,7 @@ def server(
         web_chat_origins=tuple(web_chat_origins or ()),
         web_chat_rate=web_chat_rate,
         trusted_proxies=tuple(trusted_proxies or ()),
+        trusted_peers=tuple(trusted_peers or ()),
         tls_certificate=tls_cert,
         tls_key=tls_key,
     )

@@ -3,6 +3,7 @@
     the endpoint of the path -> verify -> admit -> parse -> deliver each message -> answer
 
 The path alone chooses the endpoint, and the endpoint chooses the rest: nothing in a body does.
+A trusted peer may leave the endpoint out; then the secrets of endpoints say which one it is.
 A webhook is acknowledged when its messages are in the store, so a crash before that makes the
 provider repeat it; a message that arrives twice has the same id, and is delivered once.
 """
@@ -21,6 +22,8 @@ from holdfast.channels import Answer, Call, Incoming, Receipt, Request
 from holdfast.concurrency import stop
 from holdfast.engine.endpoints import OpenEndpoint
 from holdfast.engine.engine import Engine
+from holdfast.engine.identifying import Identifying
+from holdfast.engine.route_table import RouteTable
 from holdfast.errors import (
     Conflict,
     EndpointNotFound,
@@ -36,7 +39,6 @@ from holdfast.model.activities import NewActivity
 from holdfast.model.endpoints import SENDER, Endpoint
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity
-from holdfast.routing.hosts import choose
 
 if TYPE_CHECKING:
     from holdfast.engine.posting import Poster
@@ -47,7 +49,6 @@ log: logging.Logger = logging.getLogger(__name__)
 Admit = Callable[[Endpoint, int], None]
 #: The same for an endpoint that does not exist.
 _REFUSED = "the endpoint does not exist, or the call is not genuine"
-_DEPLOYMENTS = 200
 #: Courtesies that are sent at once; more are left out.
 _COURTESIES = 100
 
@@ -58,12 +59,15 @@ class Ingress:
     def __init__(self, engine: Engine, admit: Admit) -> None:
         self._engine = engine
         self._admit = admit
+        self._routes = RouteTable(engine.store)
+        self._identifying = Identifying(engine)
         self._poster: Poster | None = None
         self._courtesies: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Stop sending courtesies."""
+        """Stop sending courtesies, and listening to changes."""
         await stop(*self._courtesies)
+        await self._routes.close()
         if self._poster is not None:
             await self._poster.close()
 
@@ -87,6 +91,25 @@ class Ingress:
         except (InvalidSignature, InvalidInput) as error:
             log.info("a webhook of endpoint %s was refused: %s", endpoint_id, error)
             raise InvalidSignature(_REFUSED) from None
+        return await self._take(opened, request)
+
+    async def receive_unnamed(self, env: str, request: Request, *, is_trusted: bool) -> Answer:
+        """Deliver what a webhook contains that a trusted peer sends without naming an endpoint.
+
+        Of anybody else, nothing is looked at. Raises what `receive` does, and AmbiguousIdentity.
+        """
+        if not is_trusted:
+            raise InvalidSignature(_REFUSED)
+        try:
+            opened = await self._identifying.find(env, request)
+        except InvalidSignature:
+            raise InvalidSignature(_REFUSED) from None
+        except (SecretUnreadable, SecretNotFound) as error:
+            raise NotDeliverable(error.message) from error
+        return await self._take(opened, request)
+
+    async def _take(self, opened: OpenEndpoint, request: Request) -> Answer:
+        """Deliver what a verified webhook contains."""
         # Only genuine calls count: nobody else can use up the rate of a provider.
         received = opened.provider.parse(opened.channel, request)
         self._admit(opened.endpoint, max(1, len(received.messages)))
@@ -145,11 +168,8 @@ class Ingress:
 
     async def _routed(self, endpoint: Endpoint, request: Request) -> str:
         """Return the deployment that answers the host and the path of a call."""
-        deployments, _ = await self._engine.store.deployments.page(
-            endpoint.env, endpoint.tenant, _DEPLOYMENTS, None
-        )
         url = urlsplit(request.url)
-        return choose(deployments, url.hostname or "", url.path).id
+        return await self._routes.find(endpoint.env, endpoint.tenant, url.hostname or "", url.path)
 
     async def _note(self, endpoint: Endpoint, receipt: Receipt) -> None:
         reporter = (endpoint.env, endpoint.tenant, endpoint.id)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import fnmatch
 import ipaddress
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from socket import AddressFamily
 from urllib.parse import urlsplit
 
@@ -23,7 +24,8 @@ from holdfast.model.addresses import is_public
 
 #: Hosts that may have addresses that are not public, with `*`, separated by commas.
 HOSTS_VARIABLE = "HOLDFAST_WEBHOOK_HOSTS"
-_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=5)
+_CALL_S = 20.0
+_CONNECT_S = 5.0
 #: What is read of an answer.
 _ANSWER_BYTES = 64 << 10
 
@@ -40,7 +42,7 @@ class NotDelivered(Exception):
 class _PublicOnly(AbstractResolver):
     """Resolves names, and refuses addresses that are not public."""
 
-    def __init__(self, allowed: Sequence[str]) -> None:
+    def __init__(self, allowed: tuple[str, ...]) -> None:
         self._allowed = allowed
         self._resolver = aiohttp.ThreadedResolver()
 
@@ -58,12 +60,13 @@ class _PublicOnly(AbstractResolver):
         await self._resolver.close()
 
 
-def is_allowed(host: str, allowed: Sequence[str]) -> bool:
+@lru_cache
+def is_allowed(host: str, allowed: tuple[str, ...]) -> bool:
     """Whether the environment lists a host."""
     return any(fnmatch.fnmatchcase(host.lower(), pattern) for pattern in allowed)
 
 
-def check_address(host: str, address: str, allowed: Sequence[str]) -> None:
+def check_address(host: str, address: str, allowed: tuple[str, ...]) -> None:
     """Raise NotDelivered if the address of a host may not be called."""
     if is_allowed(host, allowed):
         return
@@ -76,15 +79,17 @@ def check_address(host: str, address: str, allowed: Sequence[str]) -> None:
 class Poster:
     """Sends messages; opened for as long as it is used."""
 
-    def __init__(self, *, most: int = 100) -> None:
-        """`most` calls run at once."""
+    def __init__(self, *, most: int = 100, call_s: float = _CALL_S) -> None:
+        """`most` calls run at once, and each may take `call_s`."""
         listed = os.environ.get(HOSTS_VARIABLE, "").lower()
-        self._allowed = [host.strip() for host in listed.split(",") if host.strip()]
+        self._allowed = tuple(host.strip() for host in listed.split(",") if host.strip())
         connector = aiohttp.TCPConnector(
             resolver=_PublicOnly(self._allowed), use_dns_cache=False, limit=most
         )
         self._session = aiohttp.ClientSession(
-            connector=connector, timeout=_TIMEOUT, cookie_jar=aiohttp.DummyCookieJar()
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=call_s, connect=_CONNECT_S),
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     async def close(self) -> None:

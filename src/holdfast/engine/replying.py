@@ -113,16 +113,11 @@ class Replying(Sending):
         from holdfast.engine.posting import NotDelivered, Poster  # noqa: PLC0415 - slow to load
 
         if self._poster is None:
-            self._poster = Poster(most=self.most)
+            self._poster = Poster(most=self.most, call_s=_CALL_S)
         try:
-            async with asyncio.timeout(_CALL_S):
-                response = await self._poster.send(
-                    call.url,
-                    call.headers,
-                    call.body,
-                    content_type=call.content_type,
-                    has_secrets=True,
-                )
+            response = await self._poster.send(
+                call.url, call.headers, call.body, content_type=call.content_type, has_secrets=True
+            )
             opened.provider.judge(response)
         except NotDelivered as error:
             if not error.again:

@@ -22,7 +22,7 @@ from holdfast.errors import (
     SessionNotFound,
 )
 from holdfast.model import bounds, calls, checks
-from holdfast.model.executions import Lease, NewExecution
+from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
 from holdfast.model.revisions import capability
@@ -81,16 +81,14 @@ class Sessions(api.Sessions):
             raise ConversationNotFound(
                 f"no worker ever published a conversation {name!r}", name=name
             )
-        item = await self._store.declarations.completed(
-            NewExecution(kind=name, tenant=tenant, check=False)
-        )
+        conversation, item = declared
         if revision is not None:
             item = replace(item, requires=(*item.requires, capability(revision)))
         delivered = await self._sessions.deliver(
             activity,
             item,
-            busy=declared.busy,
-            apology=declared.apology,
+            busy=conversation.busy,
+            apology=conversation.apology,
             sender=new.sender,
             process=process,
         )

@@ -43,6 +43,8 @@ class ServerSettings:
     web_chat_rate: int = 10
     #: Addresses or networks of proxies whose X-Forwarded-For header is trusted.
     trusted_proxies: tuple[str, ...] = ()
+    #: Addresses or networks of peers that may send webhooks without naming an endpoint.
+    trusted_peers: tuple[str, ...] = ()
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     #: How long calls in flight may take to finish when the server stops.
@@ -56,7 +58,9 @@ class ServerSettings:
         checks.number("tail-life", self.tail_s, 0, 86_400)
         checks.number("grace_s", self.grace_s, 0, 3_600)
         for proxy in self.trusted_proxies:
-            _check_network(proxy)
+            _check_network("trusted-proxy", proxy)
+        for peer in self.trusted_peers:
+            _check_network("trusted-peer", peer)
         _check_origins("cors", self.cors)
         _check_origins("web-chat-origin", self.web_chat_origins)
         checks.integer("web-chat-rate", self.web_chat_rate, 1, 1_000_000)
@@ -76,6 +80,16 @@ class ServerSettings:
         except ValueError:
             return False
 
+    def trusts(self, address: str) -> bool:
+        """Whether the caller at an address is a trusted peer."""
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        # A listener for both versions shows addresses of IPv4 as those of IPv6.
+        found = getattr(found, "ipv4_mapped", None) or found
+        return any(found in ipaddress.ip_network(network) for network in self.trusted_peers)
+
 
 def _check_origins(field: str, origins: tuple[str, ...]) -> None:
     for origin in origins:
@@ -83,11 +97,11 @@ def _check_origins(field: str, origins: tuple[str, ...]) -> None:
             checks.refuse(field, "must be an origin such as https://app.example.org", origin)
 
 
-def _check_network(text: str) -> None:
+def _check_network(field: str, text: str) -> None:
     try:
         ipaddress.ip_network(text)
     except ValueError:
-        checks.refuse("trusted-proxy", "must be an address, or a network such as 10.0.0.0/8", text)
+        checks.refuse(field, "must be an address, or a network such as 10.0.0.0/8", text)
 
 
 def parse_listen(text: str) -> tuple[str, int]:

@@ -43,6 +43,8 @@ class Declarations:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[Pair, tuple[float, Declaration | None]] = {}
+        #: What messages start, each with the declaration that it was made of.
+        self._turns: dict[Pair, tuple[Declaration, NewExecution]] = {}
         #: Increases whenever a cached declaration may have changed.
         self._changes = 0
         self._channel = channels.topic(store.global_tag, TOPIC)
@@ -60,6 +62,7 @@ class Declarations:
         """Discard the cache; declarations are read again when they are needed."""
         self._changes += 1
         self._known.clear()
+        self._turns.clear()
 
     async def complete(
         self, items: Sequence[NewExecution], *, check: bool = True
@@ -100,10 +103,22 @@ class Declarations:
             raise answer
         return answer
 
-    async def conversation(self, tenant: str, kind: str) -> Conversation | None:
-        """Return how a conversation treats messages; None: no worker published one."""
-        declared = (await self._of([(tenant, kind)]))[tenant, kind]
-        return None if declared is None else declared.conversation
+    async def conversation(
+        self, tenant: str, kind: str
+    ) -> tuple[Conversation, NewExecution] | None:
+        """Return how a conversation treats messages, and what a message starts.
+
+        None: no worker published one. Both are made once for all messages.
+        """
+        pair = (tenant, kind)
+        declared = (await self._of([pair]))[pair]
+        if declared is None or declared.conversation is None:
+            return None
+        made_of, item = self._turns.get(pair, (None, None))
+        if item is None or made_of is not declared:
+            item = completed(NewExecution(kind=kind, tenant=tenant, check=False), declared.options)
+            self._turns[pair] = (declared, item)
+        return declared.conversation, item
 
     async def _misfit(self, item: NewExecution, declared: Declaration) -> InvalidInput | None:
         try:
@@ -135,6 +150,7 @@ class Declarations:
             if changes == self._changes:
                 if len(self._known) + len(fresh) > _MOST:
                     self._known.clear()
+                    self._turns.clear()
                 self._known |= {pair: (now, declared) for pair, declared in fresh.items()}
         return found
 

@@ -20,6 +20,7 @@ from holdfast.store.api_keys import ApiKeys
 from holdfast.store.archives import Archives
 from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
+from holdfast.store.dead_replies import DeadReplies
 from holdfast.store.declarations import Declarations
 from holdfast.store.deployments import Deployments
 from holdfast.store.endpoints import Endpoints
@@ -94,9 +95,7 @@ class Store:
         self.prefix: str = url.prefix
         self.partitions: int = 0
         self.loader: Loader = Loader(client, fake_clock=settings.fake_clock)
-        self.caller: Caller = Caller(
-            client, timeout_ms=settings.call_timeout_ms, loader=self.loader
-        )
+        self.caller = Caller(client, timeout_ms=settings.call_timeout_ms, loader=self.loader)
         self.sealing: Sealing = Sealing(settings.codec)
         self.global_tag: str = keys.global_tag(self.prefix)
         self.executions: Executions = Executions(self)
@@ -131,6 +130,7 @@ class Store:
         self.feeds: Feeds = Feeds(self)
         self.envs: Envs = Envs(self)
         self.endpoints: Endpoints = Endpoints(self)
+        self.dead_replies: DeadReplies = DeadReplies(self)
         self.packs: Packs = Packs(self)
         self.deployments: Deployments = Deployments(self)
         self.needs: RevisionNeeds = RevisionNeeds(self)

@@ -197,9 +197,13 @@ async def test_a_dead_reply_is_seen_and_sent_again(
     assert stage.provider.texts == ["two"]
     (dead,) = [line for line in await stage.lines() if line.delivery == "dead"]
     (session,) = (await stage.engine.sessions.list()).items
+    (listed,) = (await stage.engine.dead_replies.list()).items
+    assert (listed.session, listed.number, listed.key) == (session.id, dead.number, session.key)
+    assert "the provider answered with" in listed.problem
     await stage.engine.sessions.resend(session.id, dead.number)
     await stage.until("sent", "sent")
     assert stage.provider.texts == ["two", "one"]
+    assert not (await stage.engine.dead_replies.list()).items
 
 
 async def test_parts_of_a_long_reply_are_sent_once(stage: Stage, conversing: Conversing) -> None:

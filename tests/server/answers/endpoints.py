@@ -21,6 +21,7 @@ GET = "GET /v1/envs/{env}/endpoints/{endpoint}"
 DELETE = "DELETE /v1/envs/{env}/endpoints/{endpoint}"
 RECEIVE = "POST /ingress/{env}/{endpoint}"
 CHALLENGE = "GET /ingress/{env}/{endpoint}"
+UNNAMED = "POST /ingress/{env}"
 
 way("endpoint_not_found", GET, DELETE)(about_nothing)
 
@@ -114,3 +115,47 @@ async def _asked(stage: Stage, _name: str) -> Request:
     await stage.engine.endpoints.put(new)
     query = {"hub.mode": "subscribe", "hub.verify_token": "v", "hub.challenge": "17"}
     return {"method": "GET", "url": f"/ingress/local/{new.id}", "params": query}
+
+
+async def _env(stage: Stage) -> str:
+    """Return an env that has no endpoints."""
+    name = f"env-{new_id()}"
+    await stage.engine.envs.put(name)
+    return name
+
+
+async def _unnamed(stage: Stage, env: str | None = None, **fields: Any) -> Request:
+    """Return a genuine webhook that names no endpoint, for the only one of its env."""
+    where = env or await _env(stage)
+    request = await _webhook(stage, env=where, **fields)
+    return {**request, "url": f"/ingress/{where}"}
+
+
+@way("invalid_signature", UNNAMED)
+async def _of_nobody(stage: Stage, name: str) -> Request:
+    return await stage.request(name, {"env": await _env(stage)})
+
+
+@way(200, UNNAMED)
+async def _identified(stage: Stage, _name: str) -> Request:
+    return await _unnamed(stage, conversation=await conversation(stage.engine, OURS))
+
+
+@way("ambiguous_identity", UNNAMED)
+async def _of_two(stage: Stage, _name: str) -> Request:
+    name, env = await conversation(stage.engine, OURS), await _env(stage)
+    await _unnamed(stage, env, conversation=name)
+    return await _unnamed(stage, env, conversation=name)
+
+
+@way("not_deliverable", UNNAMED)
+async def _unnamed_to_nothing(stage: Stage, _name: str) -> Request:
+    return await _unnamed(stage, deployment="nothing")
+
+
+@way("rate_limited", UNNAMED)
+async def _unnamed_hurried(stage: Stage, _name: str) -> httpx.Response:
+    request = await _unnamed(stage, conversation=await conversation(stage.engine, OURS), rate=1)
+    for _ in range(3):
+        response = await stage.send(request)
+    return response

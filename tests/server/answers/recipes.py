@@ -171,7 +171,7 @@ async def staged(engine: Engine, folder: Path) -> AsyncIterator[Stage]:
 
     doors = (Door(env="local", name=EVERY, tenant=OURS),)
     async with (
-        serve(rate=0, web_chats=doors, web_chat_rate=10_000) as site,
+        serve(rate=0, web_chats=doors, web_chat_rate=10_000, trusted_peers=("127.0.0.1",)) as site,
         site.client() as client,
     ):
         yield Stage(

@@ -6,7 +6,8 @@
 --- @ok noted | kept
 --- @no session_not_found | reply_not_found
 --- @flags allow-oom @owned session
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/transcript
+--- @requires lib/core/clock lib/core/reply lib/session/sessions lib/session/transcript
+--- @requires lib/session/dead
 
 local RANKS = { failed = 1, delivered = 2, read = 3 }
 
@@ -26,9 +27,9 @@ local function run(tag, args)
   entry.rc = state
   transcript.replace(tag, id, session, tonumber(number), entry)
   if state == 'failed' then
-    server.call('HSET', keys.dead_replies(tag, id), number, problem)
+    dead.add(tag, id, session, number, problem, now)
   else
-    server.call('HDEL', keys.dead_replies(tag, id), number)
+    dead.remove(tag, id, session, number)
   end
   sessions.notify(tag, id, now)
   return { 'ok', 'noted' }

@@ -4,17 +4,16 @@
 --- @ok
 --- @no session_not_found | reply_not_found
 --- @flags write @owned session
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
---- @requires lib/session/transcript
+--- @requires lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
+--- @requires lib/session/transcript lib/session/dead
 
 local function run(tag, args)
   local id, number = unpack(args)
   local now = clock.now(tag)
   local session = sessions.read(tag, id)
   if not session then return reply.no('session_not_found', 'id', id) end
-  local dead = keys.dead_replies(tag, id)
   local entry = transcript.entry(tag, id, session, tonumber(number))
-  if server.call('HDEL', dead, number) == 0 then
+  if not dead.remove(tag, id, session, number) then
     if entry and entry.again then return { 'ok' } end
     return reply.no('reply_not_found', 'id', id, 'number', tonumber(number))
   end

@@ -8,8 +8,8 @@
 --- @ok
 --- @no session_not_found | stale_lease
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
---- @requires lib/session/transcript
+--- @requires lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
+--- @requires lib/session/transcript lib/session/dead
 
 local LONGEST_MS = 86400000
 
@@ -42,7 +42,7 @@ local function run(tag, args)
     outgoing.rest(tag, id, session, now + tonumber(delay))
     return { 'ok' }
   end
-  if outcome == 'dead' then server.call('HSET', keys.dead_replies(tag, id), number, problem) end
+  if outcome == 'dead' then dead.add(tag, id, session, number, problem, now) end
   if tonumber(number) > tonumber(session.sent or 0) then
     sessions.write(tag, id, session, { 'sent', number })
   end

@@ -14,7 +14,8 @@ from holdfast.server.http.declare import ANYTHING, AnyQuery, Routes, Scope
 
 routes: Routes = Routes("ingress", "Webhooks of providers. The endpoint's secrets verify them.")
 
-ONE = "/ingress/{env}/{endpoint}"
+ANY = "/ingress/{env}"
+ONE = ANY + "/{endpoint}"
 
 
 @routes.post(
@@ -39,6 +40,33 @@ async def receive(call: Call, env: str, endpoint: str, body: bytes, query: AnyQu
     """
     request = _request(call, query, body)
     return _response(await call.services.ingress.receive(env, endpoint, request))
+
+
+@routes.post(
+    ANY,
+    scope=Scope.PUBLIC,
+    role=Role.SUBMITTER,
+    errors=(
+        errors.InvalidSignature,
+        errors.AmbiguousIdentity,
+        errors.NotDeliverable,
+        errors.RateLimited,
+        errors.StoreUnavailable,
+        errors.StoreFull,
+    ),
+    most_bytes=bounds.WEBHOOK_BYTES,
+    media_type=ANYTHING,
+)
+async def receive_unnamed(call: Call, env: str, body: bytes, query: AnyQuery) -> Response:
+    """Receive a webhook that names no endpoint, from a peer that the server trusts.
+
+    It is for the endpoint whose secrets verify it; nothing is guessed if these are several. Anyone
+    else gets the response of a wrong signature (`holdfast server --trusted-peer`).
+    """
+    is_trusted = call.services.settings.trusts(call.address)
+    ingress = call.services.ingress
+    request = _request(call, query, body)
+    return _response(await ingress.receive_unnamed(env, request, is_trusted=is_trusted))
 
 
 @routes.get(

@@ -10,6 +10,7 @@
 ---   handed = the last entry before that   sent, tries, fence = see lib/session/outgoing.lua
 ---   values = the highest version of a value of its state that was removed
 --- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake lib/session/users
+--- @requires lib/session/dead
 local sessions = {}
 
 -- A process that listens says so again long before this has passed.
@@ -112,6 +113,7 @@ function sessions.forget(tag, id, session, now)
     server.call('SREM', keys.session_tenants(tag), session.tenant)
   end
   server.call('ZREM', keys.timers(tag), 'c:' .. id)
+  dead.forget(tag, id, session)
   sessions.notify(tag, id, now)
   server.call(
     'UNLINK', keys.session(tag, id), keys.transcript(tag, id), keys.activities(tag, id),

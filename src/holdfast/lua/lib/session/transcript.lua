@@ -7,7 +7,7 @@
 ---     merged the last one of them   w = who wrote a reply, if not the conversation
 ---   open = a reply whose text is not complete   cut = one that never became complete
 ---   again = a dead reply that was sent again   rc = what its provider reported of it since
---- @requires lib/core/keys lib/core/settings lib/core/wake lib/session/sessions
+--- @requires lib/core/keys lib/core/settings lib/core/wake lib/session/sessions lib/session/dead
 local transcript = {}
 
 transcript.MOST = 1000
@@ -43,7 +43,7 @@ local function trim(tag, id, session, now)
     local over = last - number + 1 > transcript.MOST or entry.at < oldest
     if not over or number >= buffered or number == last then break end
     if entry.a then server.call('HDEL', keys.activities(tag, id), entry.a) end
-    server.call('HDEL', keys.dead_replies(tag, id), number)
+    dead.remove(tag, id, session, number)
     sessions.remove_from(tag, id, session, 'again', number)
     dropped, unblocks = dropped + 1, unblocks or entry.open
   end

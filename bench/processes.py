@@ -1,0 +1,73 @@
+"""Processes of a measurement, and the processor time that they take."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.engine import Engine
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.asynccontextmanager
+async def started(command: str, *options: str) -> AsyncIterator[tuple[int, dict[str, Any]]]:
+    """Run a command until the block ends; yield its process id and what it says first."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "holdfast.cli", command, *options),
+        *("--json", "--log-level", "error"),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        yield process.pid, json.loads(await process.stdout.readline())
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+class Processor:
+    """Counts the processor time of processes, of the store, and of this one."""
+
+    def __init__(self, engine: Engine, processes: Mapping[str, int]) -> None:
+        self._engine = engine
+        self._processes = processes
+        self._before: dict[str, float] = {}
+
+    @classmethod
+    async def start(cls, engine: Engine, processes: Mapping[str, int]) -> Processor:
+        """Begin to count."""
+        made = cls(engine, processes)
+        made._before = await made._seconds()
+        return made
+
+    async def stop(self, count: int) -> dict[str, float]:
+        """Return the microseconds that each took for one of a number of things."""
+        now = await self._seconds()
+        return {name: (now[name] - before) / count * 1e6 for name, before in self._before.items()}
+
+    async def _seconds(self) -> dict[str, float]:
+        text = (await self._engine.store.client.call(["INFO", "cpu"])).decode()
+        valkey = sum(float(s) for s in re.findall(r"used_cpu_(?:user|sys):([\d.]+)", text))
+        return {
+            **{name: _seconds(pid) for name, pid in self._processes.items()},
+            "Valkey": valkey,
+            "callers and provider": time.process_time(),
+        }
+
+
+def _seconds(pid: int) -> float:
+    """Return the processor time of a process so far; 0 where the system does not say."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not stat.exists():
+        return 0.0
+    fields = stat.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
