@@ -9,6 +9,7 @@ from pathlib import Path
 
 from holdfast.errors import InvalidInput
 from holdfast.model import checks
+from holdfast.model.files import NO_FILES, FileLimits
 from holdfast.server.chat.doors import Door
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
@@ -41,6 +42,8 @@ class ServerSettings:
     web_chat_origins: tuple[str, ...] = ()
     #: The most messages per second that web chats accept from one address.
     web_chat_rate: int = 10
+    #: The files that web chats take; none by default.
+    web_chat_files: FileLimits = NO_FILES
     #: Addresses or networks of proxies whose X-Forwarded-For header is trusted.
     trusted_proxies: tuple[str, ...] = ()
     tls_certificate: Path | None = None

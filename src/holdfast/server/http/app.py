@@ -26,6 +26,8 @@ from holdfast.server.metrics import Metrics
 from holdfast.server.routes import all_routes
 from holdfast.server.settings import ServerSettings
 
+#: Files that a visitor may upload at once.
+UPLOADS = 3
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -57,6 +59,7 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         tails=Open("live streams", settings.most_tails),
         doors=Doors(settings.web_chats),
         visits=Rate(settings.web_chat_rate),
+        uploads=Open("uploads", UPLOADS),
     )
 
 

@@ -18,6 +18,7 @@ from holdfast.errors import Conflict, HoldfastError, NotFound, OutcomeUnknown, S
 from holdfast.model.api_keys import Role
 from holdfast.model.audit import AuditLog
 from holdfast.server.http import problems
+from holdfast.server.http.incoming import Incoming
 
 if TYPE_CHECKING:
     from holdfast.server.http.call import Call
@@ -138,7 +139,7 @@ class Route:
     @property
     def accepts(self) -> str:
         """The content of its body: JSON, or an archive if the handler takes bytes."""
-        if self.raw:
+        if self.raw or self.body is Incoming:
             return ANYTHING
         return ARCHIVE if self.body is bytes else JSON
 
