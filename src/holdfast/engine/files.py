@@ -13,7 +13,7 @@ from holdfast.archive.session_files import SessionFiles
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import FileNotFound, SessionNotFound
 from holdfast.fencing.in_store import StoreObjects
-from holdfast.model import bounds, checks
+from holdfast.model import checks
 from holdfast.model.files import File, FileLimits
 from holdfast.model.ids import time_of
 from holdfast.store.store import Store
@@ -46,7 +46,7 @@ class Files(api.Files):
         Raises FileRefused, FilesFull, TooLarge, BackendFailed, StoreFull.
         """
         checks.execution_id("id", session_id)
-        checks.text("name", name, bounds.REASON_CHARS)
+        checks.instance("name", name, str)
         return await (await self._files()).add(session_id, name, content, limits)
 
     async def attached(self, session_id: str, file_id: str) -> File:
@@ -56,14 +56,14 @@ class Files(api.Files):
 
     @override
     async def get(self, session_id: str, file_id: str) -> File:
-        _check(session_id, file_id)
+        checks.execution_id("id", session_id)
         # The store refuses sessions of other tenants.
         await self._store.sessions.read(session_id)
-        return await (await self._files()).get(session_id, file_id)
+        return await self.attached(session_id, file_id)
 
     @override
     async def read(self, session_id: str, file_id: str) -> AsyncIterator[bytes]:
-        _check(session_id, file_id)
+        checks.execution_id("id", session_id)
         await self._store.sessions.read(session_id)
         async for part in self.content(session_id, file_id):
             yield part

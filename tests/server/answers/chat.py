@@ -21,9 +21,12 @@ SAY = "POST /chat/{env}/{name}/messages"
 LINES = "GET /chat/{env}/{name}/lines"
 EVENTS = "GET /chat/{env}/{name}/events"
 RESTART = "POST /chat/{env}/{name}/restart"
+UPLOAD = "POST /chat/{env}/{name}/files"
+DOWNLOAD = "GET /chat/{env}/{name}/files/{file}"
 FILE = "GET /static/{file}"
-VISITING = (SAY, LINES, EVENTS, RESTART)
+VISITING = (SAY, LINES, EVENTS, RESTART, UPLOAD, DOWNLOAD)
 FULL = 100
+MOST_FILES = 3
 
 
 async def _visiting(stage: Stage, name: str, talk: str | None = None, **changes: Any) -> Request:
@@ -78,14 +81,69 @@ async def _from_another_page(stage: Stage, name: str) -> Request:
     return {**await stage.request(name), "headers": {"Sec-Fetch-Site": "cross-site"}}
 
 
-@way("rate_limited", BEGIN, SAY, RESTART)
+@way(200, UPLOAD)
+async def _a_file(stage: Stage, name: str) -> Request:
+    return await _visiting(stage, name)
+
+
+async def _uploaded(stage: Stage, **changes: Any) -> tuple[Request, str]:
+    """Return a call that uploads a file, and the id of the file after it was sent."""
+    request = await _visiting(stage, UPLOAD, **changes)
+    sent = await stage.send(request)
+    return request, sent.json()["id"]
+
+
+@way(200, DOWNLOAD)
+async def _of_ones_own(stage: Stage, name: str) -> Request:
+    request, file = await _uploaded(stage)
+    url = f"{request['url']}/{file}"
+    return {"method": "GET", "url": url, "headers": request["headers"]}
+
+
+@way("file_not_found", DOWNLOAD)
+async def _of_somebody_else(stage: Stage, name: str) -> Request:
+    _, file = await _uploaded(stage)
+    request = await _visiting(stage, UPLOAD)
+    url = f"{request['url']}/{file}"
+    return {"method": "GET", "url": url, "headers": request["headers"]}
+
+
+@way("file_not_found", SAY)
+async def _naming_a_file_of_somebody_else(stage: Stage, name: str) -> Request:
+    _, file = await _uploaded(stage)
+    request = await _visiting(stage, name)
+    return {**request, "json": {"id": new_id(), "files": [file]}}
+
+
+@way("file_refused", UPLOAD)
+async def _a_program(stage: Stage, name: str) -> Request:
+    return {**await _visiting(stage, name), "params": {"name": "setup.exe"}}
+
+
+@way("files_full", UPLOAD)
+async def _one_too_many(stage: Stage, name: str) -> Request:
+    request, _ = await _uploaded(stage)
+    for _ in range(MOST_FILES - 1):
+        await stage.send(request)
+    return request
+
+
+@way("files_not_taken", UPLOAD)
+async def _a_chat_without_files(stage: Stage, name: str) -> httpx.Response:
+    request = await _visiting(stage, name)
+    doors = (Door(env="local", name=EVERY, tenant=OURS),)
+    async with stage.serve(web_chats=doors) as site, site.client() as client:
+        return await send(client, request)
+
+
+@way("rate_limited", BEGIN, SAY, RESTART, UPLOAD)
 async def _too_fast(stage: Stage, name: str) -> httpx.Response:
     doors = (Door(env="local", name=EVERY, tenant=OURS),)
     async with stage.serve(web_chats=doors, web_chat_rate=1) as site, site.client() as client:
         return await until_limited(client, await stage.request(name))
 
 
-@way("rate_limited", LINES)
+@way("rate_limited", LINES, DOWNLOAD)
 async def _too_many_reads(stage: Stage, name: str) -> httpx.Response:
     request = await _spoken(stage, name)
     doors = (Door(env="local", name=EVERY, tenant=OURS),)
