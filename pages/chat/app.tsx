@@ -98,7 +98,9 @@ function Head({ chat, host, settings }: Props): VNode {
       <div class="column">
         <Avatar name={settings.title} />
         <div class="name">
-          <h1 dir="auto">{settings.title}</h1>
+          <h1>
+            <bdi>{settings.title}</bdi>
+          </h1>
           <Status chat={chat} />
         </div>
         {chat.lines.value.length > 0 && (

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from holdfast.errors import FileNotFound, FilesFull, HoldfastError, InvalidRecord, TooLarge
+from holdfast.errors import (
+    BackendFailed,
+    FileNotFound,
+    FilesFull,
+    HoldfastError,
+    InvalidRecord,
+    StoreFull,
+    TooLarge,
+)
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model.files import File, FileLimits, safe_name, type_of
 from holdfast.model.ids import new_id
@@ -108,7 +116,11 @@ class SessionFiles:
             stored = await place.get(key)
             if stored is not None:
                 head = self._sealing.open(stored.body, **{_FIELD: key})
-                return place, msgspec.json.decode(head, type=File)
+                try:
+                    return place, msgspec.json.decode(head, type=File)
+                except msgspec.MsgspecError as error:
+                    message = f"{key} in {place.name} is damaged ({error})"
+                    raise InvalidRecord(message, object=key) from error
         raise FileNotFound(f"the session has no file {file_id}", id=file_id)
 
 
@@ -147,7 +159,10 @@ class _Upload:
 
     async def _put(self, name: str, body: bytes) -> None:
         key = f"{self.folder}/{name}"
-        await self._objects.put_if_absent(key, self._sealing.seal(body, _FIELD, key))
+        try:
+            await self._objects.put_if_absent(key, self._sealing.seal(body, _FIELD, key))
+        except StoreFull as error:
+            raise BackendFailed(f"{self._objects.name}: {error}", maybe_done=False) from error
 
 
 async def _parts(content: AsyncIterable[bytes]) -> AsyncIterator[bytes]:

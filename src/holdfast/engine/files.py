@@ -43,7 +43,7 @@ class Files(api.Files):
     ) -> File:
         """Store a file while it arrives, for a session that may not have begun.
 
-        Raises FileRefused, FilesFull, TooLarge, BackendFailed, StoreFull.
+        Raises FileRefused, FilesFull, TooLarge, BackendFailed.
         """
         checks.execution_id("id", session_id)
         checks.instance("name", name, str)

@@ -17,9 +17,11 @@ from holdfast.engine.files import Files
 from holdfast.engine.sending import Sending
 from holdfast.engine.waiters import Waiters, news_or_poll
 from holdfast.errors import (
+    BackendFailed,
     ConversationNotFound,
     ExecutionNotFound,
     InvalidInput,
+    OutcomeUnknown,
     SessionNotFound,
 )
 from holdfast.model import bounds, calls, checks
@@ -297,7 +299,11 @@ class Sessions(api.Sessions):
     async def erase(self, session_id: str) -> None:
         _check_id(session_id)
         await self._sessions.erase(session_id)
-        await self._files.erase(session_id)
+        try:
+            await self._files.erase(session_id)
+        except BackendFailed as error:
+            message = f"the session is erased, but its files may be left: repeat the call ({error})"
+            raise OutcomeUnknown(message) from error
         self._courier.poke(self._store.tag_of(session_id))
 
     @override

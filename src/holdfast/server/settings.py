@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.errors import InvalidInput
 from holdfast.model import checks
 from holdfast.model.files import NO_FILES, FileLimits
+from holdfast.model.origins import check_origins
 from holdfast.server.chat.doors import Door
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 _PORTS = 65_535
-#: An origin as browsers send it: no trailing slash, no capitals.
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#A-Z\s;,'\"]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +58,8 @@ class ServerSettings:
         checks.number("grace_s", self.grace_s, 0, 3_600)
         for proxy in self.trusted_proxies:
             _check_network(proxy)
-        _check_origins("cors", self.cors)
-        _check_origins("web-chat-origin", self.web_chat_origins)
+        check_origins("cors", self.cors)
+        check_origins("web-chat-origin", self.web_chat_origins)
         checks.integer("web-chat-rate", self.web_chat_rate, 1, 1_000_000)
         if len({(door.env, door.name) for door in self.web_chats}) < len(self.web_chats):
             message = "web-chat: two of them have the same address"
@@ -78,12 +76,6 @@ class ServerSettings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
-
-
-def _check_origins(field: str, origins: tuple[str, ...]) -> None:
-    for origin in origins:
-        if not _ORIGIN.fullmatch(origin):
-            checks.refuse(field, "must be an origin such as https://app.example.org", origin)
 
 
 def _check_network(text: str) -> None:

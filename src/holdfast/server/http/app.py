@@ -57,7 +57,12 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         ingress=Ingress(engine, admit),
         waits=Open("waiting calls", settings.most_waits),
         tails=Open("live streams", settings.most_tails),
-        doors=Doors(settings.web_chats),
+        doors=Doors(
+            settings.web_chats,
+            engine.opened_endpoints,
+            origins=settings.web_chat_origins,
+            files=settings.web_chat_files,
+        ),
         visits=Rate(settings.web_chat_rate),
         uploads=Open("uploads", UPLOADS),
     )

@@ -231,7 +231,7 @@ class Routes:
                     body=hints.get("body"),
                     query=hints.get("query") or self._query(scope, hints.get("body")),
                     reply=_reply_type(hints["return"]),
-                    documented=documented or hints.get("body"),
+                    documented=documented or _documented(hints.get("body")),
                 )
             )
             return handler
@@ -244,6 +244,10 @@ class Routes:
 
 
 _SPECIAL = frozenset({"call", "body", "query", "return"})
+
+
+def _documented(body: Any) -> Any:
+    return bytes if body is Incoming else body
 
 
 def _default_log(method: str, roles: tuple[Role, ...]) -> AuditLog | None:

@@ -18,6 +18,7 @@ from holdfast.model.sessions import Entry, Session, SessionState
 from holdfast.operate.live_session import ReplyPart, watch
 from holdfast.server.chat.page import page
 from holdfast.server.chat.visit import Visit
+from holdfast.server.chat.visitors import Visitor
 from holdfast.server.http import static
 from holdfast.server.http.attachment import attachment
 from holdfast.server.http.call import Call
@@ -44,13 +45,13 @@ _VISITING = (*_AT_DOOR, errors.InvalidToken)
 @routes.get(
     "/chat/{env}/{name}",
     scope=Scope.PUBLIC,
-    errors=(errors.WebChatNotFound,),
+    errors=(errors.WebChatNotFound, errors.RateLimited, errors.StoreUnavailable),
     media_type="text/html",
 )
 async def show(call: Call, env: str, name: str) -> Response:
     """Show the chat. It is the same page for every visitor."""
-    call.services.doors.find(env, name)
-    return page(call.services.settings.web_chat_origins)
+    call.count_address()
+    return page((await call.services.doors.find(env, name)).origins)
 
 
 @routes.get("/chat/embed.js", scope=Scope.PUBLIC, media_type="text/javascript")
@@ -157,14 +158,14 @@ async def begin(call: Call, env: str, name: str) -> Answer[VisitView]:
     """Begin or continue a visit: the answer sets the cookie that the other calls need."""
     visit = await Visit.at(call, env, name)
     visitor = visit.welcome()
-    view = await _visit(call, visitor.key.id, visitor.number)
+    view = await _visit(visit, visitor)
     return Answer(view, 200, visit.remember(visitor))
 
 
-async def _visit(call: Call, session_id: str, number: int) -> VisitView:
-    files = TakesView.of(call.services.settings.web_chat_files)
+async def _visit(visit: Visit, visitor: Visitor) -> VisitView:
+    files, number = TakesView.of(visit.door.files), visitor.number
     try:
-        found = await call.engine.sessions.latest(session_id, limit=PAGE)
+        found = await visit.call.engine.sessions.latest(visitor.key.id, limit=PAGE)
     except errors.SessionNotFound:
         nothing = StandingView(state=SessionState.IDLE)
         return VisitView(lines=[], more=False, standing=nothing, conversation=number, files=files)
@@ -227,8 +228,7 @@ class ReceivedView(View):
 async def say(call: Call, env: str, name: str, body: MessageBody) -> Answer[ReceivedView]:
     """Send a message. Replies come as events; repeat the call if you do not know its outcome."""
     visit = await Visit.at(call, env, name)
-    engine_files = call.engine.files
-    files = [await engine_files.attached(visit.session, file) for file in body.files]
+    files = [await visit.attached(file) for file in body.files]
     headers = await visit.deliver(body.id, body.payload(files))
     return Answer(ReceivedView(id=body.id), 200, headers)
 
@@ -239,9 +239,6 @@ class UploadQuery(Query):
     name: Annotated[str, Meta(min_length=1, max_length=bounds.REASON_CHARS)]
 
 
-_STORED = (errors.BackendFailed, errors.StoreFull)
-
-
 @routes.post(
     "/chat/{env}/{name}/files",
     errors=(
@@ -249,7 +246,7 @@ _STORED = (errors.BackendFailed, errors.StoreFull)
         errors.FilesNotTaken,
         errors.FilesFull,
         errors.FileRefused,
-        *_STORED,
+        errors.BackendFailed,
     ),
     query_example={"name": "order.docx"},
     most_bytes=bounds.FILE_BYTES,
@@ -258,7 +255,7 @@ _STORED = (errors.BackendFailed, errors.StoreFull)
 async def upload(call: Call, env: str, name: str, body: Incoming, query: UploadQuery) -> FileView:
     """Upload a file for a message, which then names its id. The body is the file itself."""
     visit = await Visit.at(call, env, name)
-    session, limits = visit.session, call.services.settings.web_chat_files
+    session, limits = visit.session, visit.door.files
     if not limits.most_bytes:
         raise errors.FilesNotTaken("this chat takes no files")
     with call.services.uploads.one(session):
@@ -380,5 +377,5 @@ async def restart(call: Call, env: str, name: str) -> Answer[VisitView]:
     with contextlib.suppress(errors.SessionNotFound):
         await call.engine.sessions.end(visit.session, reason="the visitor started over")
     visitor = visit.visitor.again(visit.now_ms)
-    view = await _visit(call, visitor.key.id, visitor.number)
+    view = await _visit(visit, visitor)
     return Answer(view, 200, visit.remember(visitor))

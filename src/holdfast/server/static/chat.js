@@ -2330,10 +2330,10 @@ function Log({ chat: chat2, settings: settings2 }) {
   return a4("div", { class: "log", ref: box, onScroll: follow, tabIndex: 0, role: "region", "aria-label": words.messages, children: [
     a4("div", { class: "column", children: [
       chat2.hasEarlier.value && a4("button", { type: "button", class: "button earlier", disabled: loading.value, onClick: () => void earlier2(), children: words.earlier }),
-      isEmpty && chat2.ready.value && a4("div", { class: "greeting", dir: "auto", children: [
+      isEmpty && chat2.ready.value && a4("div", { class: "greeting", children: [
         a4(Avatar, { name: settings2.title }),
-        a4("p", { children: settings2.title }),
-        a4("p", { children: settings2.greeting })
+        a4("p", { dir: "auto", children: settings2.title }),
+        a4("p", { dir: "auto", children: settings2.greeting })
       ] }),
       a4("div", { class: "lines", role: "log", "aria-label": words.conversation, "aria-live": loading.value ? "off" : "polite", children: a4("ol", { children: [
         lines.map((line, at) => [
@@ -2437,7 +2437,7 @@ function Head({ chat: chat2, host: host2, settings: settings2 }) {
     a4("div", { class: "column", children: [
       a4(Avatar, { name: settings2.title }),
       a4("div", { class: "name", children: [
-        a4("h1", { dir: "auto", children: settings2.title }),
+        a4("h1", { children: a4("bdi", { children: settings2.title }) }),
         a4(Status, { chat: chat2 })
       ] }),
       chat2.lines.value.length > 0 && a4("button", { type: "button", class: "tool", "aria-label": words.over, title: words.over, onClick: () => dialog.current?.showModal(), children: a4(Icon, { name: "restart" }) }),
