@@ -30,7 +30,8 @@ async def test_a_door_leads_to_its_own_address_only(engine: Engine) -> None:
 async def test_an_endpoint_opens_a_chat_without_an_option(serve: Serve, engine: Engine) -> None:
     """With its own origins, files and rate; the endpoint of another provider opens none."""
     await publish(engine)
-    settings = {"origins": ["https://shop.example"], "file_bytes": 1000, "file_types": ["text/*"]}
+    files = {"bytes": 1000, "types": ["text/*"]}
+    settings = {"origins": ["https://shop.example"], "files": files}
     new = NewEndpoint(id="help", provider="webchat", conversation=NAME, settings=settings, rate=2)
     await engine.endpoints.put(new)
     hook = NewEndpoint(id="hook", provider="http", conversation=NAME, secrets={"token": "t" * 32})
@@ -80,7 +81,12 @@ async def test_an_endpoint_names_the_deployment(serve: Serve, engine: Engine) ->
 
 @pytest.mark.parametrize(
     "settings",
-    [{"origins": ["shop.example"]}, {"file_bytes": -1}, {"file_types": ["text/html"]}, {"x": 1}],
+    [
+        {"origins": ["shop.example"]},
+        {"files": {"bytes": -1}},
+        {"files": {"bytes": 1, "types": ["text/html"]}},
+        {"x": 1},
+    ],
 )
 async def test_its_settings_are_checked(engine: Engine, settings: dict[str, object]) -> None:
     """When it is put, and not when a visitor comes."""

@@ -72,7 +72,9 @@ def put(
     )
     found, created = opening.ask(store, lambda engine: engine.endpoints.put(new), create=True)
     verb = "created" if created else "replaced"
-    text = f"endpoint {found.id} is {verb}; its webhooks arrive at /ingress/{env}/{found.id}"
+    is_chat = provider_name == "webchat"
+    where = "visitors talk at /chat" if is_chat else "its webhooks arrive at /ingress"
+    text = f"endpoint {found.id} is {verb}; {where}/{env}/{found.id}"
     output.answer(found, text, as_json=as_json)
 
 

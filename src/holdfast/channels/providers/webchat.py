@@ -11,9 +11,18 @@ from typing_extensions import override
 
 from holdfast.channels.provider import Call, Channel, Provider, Received, Request, Settings
 from holdfast.errors import InvalidInput, InvalidSignature
-from holdfast.model.files import FileLimits
+from holdfast.model.files import NO_FILES, FileLimits
 from holdfast.model.origins import check_origins
 from holdfast.model.sessions import OutgoingReply
+
+
+class FileSettings(Settings):
+    """The files that visitors may send."""
+
+    #: The most bytes of a file.
+    bytes: int
+    #: Such as image/*; none: all types that the web chat knows.
+    types: tuple[str, ...] = ()
 
 
 class WebChatSettings(Settings):
@@ -21,21 +30,21 @@ class WebChatSettings(Settings):
 
     #: The origins whose pages may show the chat in a frame.
     origins: tuple[str, ...] = ()
-    #: The most bytes of a file; 0: visitors cannot send files.
-    file_bytes: int = 0
-    #: The types of files, such as image/*; none: all that the web chat knows.
-    file_types: tuple[str, ...] = ()
+    #: Without them, visitors cannot send files.
+    files: FileSettings | None = None
 
     def __post_init__(self) -> None:
         try:
             check_origins("origins", self.origins)
-            self.files()
+            self.limits()
         except InvalidInput as error:
             raise ValueError(error.message) from None
 
-    def files(self) -> FileLimits:
+    def limits(self) -> FileLimits:
         """Return the limits of files."""
-        return FileLimits(most_bytes=self.file_bytes, types=self.file_types)
+        if self.files is None:
+            return NO_FILES
+        return FileLimits(most_bytes=self.files.bytes, types=self.files.types)
 
 
 class WebChat(Provider):

@@ -72,7 +72,7 @@ class Door:
             deployment=endpoint.deployment,
             conversation=endpoint.conversation,
             origins=settings.origins,
-            files=settings.files(),
+            files=settings.limits(),
             rate=endpoint.rate,
         )
 
