@@ -33,7 +33,7 @@ async def site(serve: Serve, engine: Engine) -> AsyncIterator[Site]:
 
 
 async def upload(
-    client: httpx.AsyncClient, name: str = "a.txt", content: object = b"text"
+    client: httpx.AsyncClient, name: str = "a.txt", content: bytes | AsyncIterator[bytes] = b"text"
 ) -> httpx.Response:
     return await client.post(f"{CHAT}/files", params={"name": name}, content=content)
 

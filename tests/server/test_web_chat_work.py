@@ -157,6 +157,27 @@ async def test_files_are_accessible(theme: Any, scene: Scene, worker: None) -> N
         assert await page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+async def test_offline_for_a_minute(scene: Scene, visitor: Visitor) -> None:
+    """The page tries less and less often, says so, and is back as soon as the network is."""
+    page = visitor.page
+    await page.clock.install()
+    await page.reload()
+    await visitor.say("one")
+    await visitor.sees("You said one.")
+    await visitor.context.set_offline(True)
+    await visitor.say("two")
+    await expect(page.get_by_role("status")).to_contain_text("Offline")
+    for _ in range(6):
+        await page.clock.run_for(10_000)
+        await expect(page.get_by_text("Waiting to send")).to_have_count(1)
+    await visitor.say("three")
+    await visitor.context.set_offline(False)
+    await visitor.sees("You said three.")
+    await expect(page.get_by_role("status")).to_contain_text("Online")
+    said = [line for word in ("one", "two", "three") for line in (word, f"You said {word}.")]
+    assert sorted(await visitor.texts()) == sorted(said)
+
+
 async def test_a_host_that_is_killed_in_mid_answer(scene: Scene) -> None:
     """Another host writes the answer of the model again: nothing is lost, nothing is doubled."""
     stuck = asyncio.Event()

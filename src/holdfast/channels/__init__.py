@@ -4,7 +4,7 @@ Nothing here reads or writes anything but values. The engine receives webhooks (
 and sends replies (`engine/replying.py`) with what a provider makes of them.
 """
 
-from holdfast.channels.catalog import NAMES, provider
+from holdfast.channels.catalog import ALL_NAMES, NAMES, provider
 from holdfast.channels.provider import (
     Answer,
     Call,
@@ -19,6 +19,7 @@ from holdfast.channels.provider import (
 )
 
 __all__ = [
+    "ALL_NAMES",
     "NAMES",
     "Answer",
     "Call",

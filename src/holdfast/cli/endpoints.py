@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from holdfast.channels import NAMES, provider
+from holdfast.channels import ALL_NAMES, provider
 from holdfast.cli.deployment_options import EnvOption
 from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.groups import Noun
@@ -29,7 +29,7 @@ def put(
     endpoint: EndpointId,
     *,
     provider_name: Annotated[
-        str, typer.Option("--provider", help=f"The provider: {', '.join(NAMES)}.")
+        str, typer.Option("--provider", help=f"The provider: {', '.join(ALL_NAMES)}.")
     ],
     deployment: Annotated[
         str | None, typer.Option("--deployment", help="The deployment that answers.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from holdfast.channels.providers.webchat import WebChatSettings
+from holdfast.channels.webchat import WebChatSettings
 from holdfast.engine.opened_endpoints import OpenedEndpoints
 from holdfast.errors import (
     EndpointNotFound,

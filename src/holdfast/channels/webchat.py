@@ -69,4 +69,4 @@ class WebChat(Provider):
         return []
 
 
-PROVIDER = WebChat()
+PROVIDER: Provider = WebChat()
