@@ -53,7 +53,9 @@ id: main
 type: messaging
 nodes:
   think: {llm: {model: small, max_tokens: 50, reply: true}, out: more}
-  more: {emit: {text: "That was all."}, out: again}
+  more:
+    emit: {text: "That was all.", files: [{url: "https://example.org/a.pdf", name: a.pdf}]}
+    out: again
   again: {wait: {}, out: think}
 """
 #: Gives files to the page as a drop or a paste does.
@@ -216,4 +218,6 @@ async def test_a_host_that_is_killed_in_mid_answer(scene: Scene) -> None:
         await visitor.page.reload()
         await visitor.sees("That was all.")
         assert await visitor.texts() == said
+        link = visitor.page.get_by_role("link", name="a.pdf")
+        await expect(link).to_have_attribute("href", "https://example.org/a.pdf")
         stuck.set()

@@ -16,7 +16,7 @@ from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
-from holdfast.model.endpoints import DEFAULT_RATE, EndpointRef, NewEndpoint
+from holdfast.model.endpoints import DEFAULT_RATE, Endpoint, EndpointRef, NewEndpoint
 
 app: typer.Typer = typer.Typer(cls=Noun)
 
@@ -72,10 +72,13 @@ def put(
     )
     found, created = opening.ask(store, lambda engine: engine.endpoints.put(new), create=True)
     verb = "created" if created else "replaced"
-    is_chat = provider_name == "webchat"
-    where = "visitors talk at /chat" if is_chat else "its webhooks arrive at /ingress"
-    text = f"endpoint {found.id} is {verb}; {where}/{env}/{found.id}"
+    text = f"endpoint {found.id} is {verb}; {_place(found)}/{env}/{found.id}"
     output.answer(found, text, as_json=as_json)
+
+
+def _place(endpoint: Endpoint) -> str:
+    is_chat = endpoint.provider == "webchat"
+    return "visitors talk at /chat" if is_chat else "its webhooks arrive at /ingress"
 
 
 def _settings(given: Sequence[str]) -> dict[str, Any]:

@@ -154,6 +154,8 @@ def reply_payload(
     if form is not None:
         payload["form"] = checks.mapping("form", form)
     if files:
+        if not isinstance(files, list | tuple):
+            checks.refuse("files", "must be a list", files)
         payload["files"] = [checks.mapping("files", file) for file in files]
     if not payload:
         raise InvalidInput("text: a reply must say something", field="text")
