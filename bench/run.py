@@ -34,6 +34,7 @@ from bench.http import measure_http
 from bench.isolation import measure_isolation
 from bench.limits import measure_limits
 from bench.logs import measure_logs
+from bench.pages import measure_pages
 from bench.queues import measure_queues, queue_costs
 from bench.routing import measure_routing
 from bench.sdk import measure_sdk
@@ -157,6 +158,7 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["archive"] = await measure_archive(engine, ARCHIVED)
     print("the HTTP server ...", flush=True)
     results["HTTP"] = await measure_http()
+    results["pages"] = await measure_pages()
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

@@ -19,6 +19,8 @@ const shared = {
   target: "es2022",
   jsx: "automatic",
   jsxImportSource: "preact",
+  // Without it, every element carries a comment for bundlers.
+  jsxSideEffects: true,
   // Not minified, so that people can read it and git can merge it.
   minify: false,
   legalComments: "inline",

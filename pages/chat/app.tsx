@@ -22,8 +22,9 @@ interface Props {
 }
 
 export function App({ chat, host, settings }: Props): VNode {
+  const { dragged, ...drop } = useDrop(chat);
   return (
-    <div class="chat" onKeyDown={(event) => event.key === "Escape" && host.close()}>
+    <div class="chat" onKeyDown={(event) => event.key === "Escape" && host.close()} {...drop}>
       <Head chat={chat} host={host} settings={settings} />
       {chat.closed.value ? (
         <main class="closed">
@@ -33,6 +34,12 @@ export function App({ chat, host, settings }: Props): VNode {
         <>
           <main class="main">
             <Log chat={chat} settings={settings} />
+            {dragged && (
+              <p class="drop" aria-hidden="true">
+                <Icon name="clip" />
+                {words.dropHere}
+              </p>
+            )}
           </main>
           <footer class="foot">
             <Composer chat={chat} placeholder={settings.placeholder} most={MOST_CHARACTERS} />
@@ -41,6 +48,37 @@ export function App({ chat, host, settings }: Props): VNode {
       )}
     </div>
   );
+}
+
+interface Drop {
+  dragged: boolean;
+  onDragOver(event: DragEvent): void;
+  onDragLeave(event: DragEvent): void;
+  onDrop(event: DragEvent): void;
+}
+
+/** Takes files that are dropped anywhere on the page. */
+function useDrop(chat: Conversation): Drop {
+  const dragged = useSignal(false);
+  const hasFiles = (event: DragEvent): boolean => !!event.dataTransfer?.types.includes("Files");
+  return {
+    dragged: dragged.value && chat.takes.value !== null,
+    onDragOver(event) {
+      if (!hasFiles(event)) return;
+      // Otherwise the browser leaves the chat and opens the file.
+      event.preventDefault();
+      dragged.value = true;
+    },
+    onDragLeave(event) {
+      if (!(event.currentTarget as Node).contains(event.relatedTarget as Node | null)) dragged.value = false;
+    },
+    onDrop(event) {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      dragged.value = false;
+      chat.uploads.add(event.dataTransfer!.files);
+    },
+  };
 }
 
 function Head({ chat, host, settings }: Props): VNode {
@@ -60,7 +98,9 @@ function Head({ chat, host, settings }: Props): VNode {
       <div class="column">
         <Avatar name={settings.title} />
         <div class="name">
-          <h1 dir="auto">{settings.title}</h1>
+          <h1>
+            <bdi>{settings.title}</bdi>
+          </h1>
           <Status chat={chat} />
         </div>
         {chat.lines.value.length > 0 && (

@@ -1,6 +1,6 @@
 // Calls of the server. Addresses are relative to the page, so any path prefix works.
 
-import type { Line, Message, Visit } from "./types";
+import type { FileRef, Line, Message, Visit } from "./types";
 
 export class Refusal extends Error {
   constructor(
@@ -35,7 +35,9 @@ export async function call<T>(what: string, body?: unknown): Promise<T> {
 
 export const begin = (): Promise<Visit> => call("session", {});
 export const restart = (): Promise<Visit> => call("restart", {});
-export const say = (message: Message): Promise<unknown> => call("messages", message);
+export const say = ({ files, ...message }: Message): Promise<unknown> =>
+  call("messages", files ? { ...message, files: files.map((file) => file.id) } : message);
+export const fileAddress = (id: string): string => `${base}/files/${id}`;
 export const earlier = (before: number): Promise<{ items: Line[]; more: boolean }> =>
   call(`lines?before=${before}`);
 
@@ -50,13 +52,34 @@ export async function openEvents(after: number, signal: AbortSignal): Promise<Re
   return response;
 }
 
+/** Upload a file. `fetch` does not tell how much was sent. */
+export function upload(file: File, stop: AbortSignal, progress: (done: number) => void): Promise<FileRef> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", `${base}/files?name=${encodeURIComponent(file.name)}`);
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = ({ loaded, total }) => progress(loaded / (total || 1));
+    request.onload = () => {
+      if (request.status === 200) resolve(JSON.parse(request.responseText) as FileRef);
+      else reject(refusal(request.status, request.responseText, request.getResponseHeader("Retry-After")));
+    };
+    request.onerror = request.onabort = () => reject(new TypeError("the upload was cut"));
+    stop.addEventListener("abort", () => request.abort());
+    request.send(file);
+  });
+}
+
 async function refusalOf(response: Response): Promise<Refusal> {
-  const wait = Number(response.headers.get("Retry-After")) || 0;
+  return refusal(response.status, await response.text().catch(() => ""), response.headers.get("Retry-After"));
+}
+
+function refusal(status: number, text: string, after: string | null): Refusal {
+  const wait = Number(after) || 0;
   try {
-    const problem = await response.json();
-    return new Refusal(response.status, String(problem.code), String(problem.detail), wait);
+    const problem = JSON.parse(text);
+    return new Refusal(status, String(problem.code), String(problem.detail), wait);
   } catch {
-    return new Refusal(response.status, "unknown", response.statusText, wait);
+    return new Refusal(status, "unknown", text, wait);
   }
 }
 

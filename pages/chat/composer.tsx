@@ -1,10 +1,11 @@
 // Where a visitor writes. Enter sends, Shift and Enter begins a line.
 
-import type { TargetedKeyboardEvent, VNode } from "preact";
+import type { TargetedClipboardEvent, TargetedKeyboardEvent, VNode } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { Conversation } from "./conversation";
+import { Tray } from "./files";
 import { Icon } from "./icons";
 import { words } from "./words";
 
@@ -20,6 +21,8 @@ export function Composer({ chat, placeholder, most }: Props): VNode {
   const text = useSignal("");
   const input = useRef<HTMLTextAreaElement>(null);
   const isPhone = matchMedia("(pointer: coarse)").matches;
+  const { uploads } = chat;
+  const isReady = !uploads.isBusy.value && (text.value.trim() !== "" || uploads.ready.value.length > 0);
 
   useEffect(() => {
     if (!isPhone) input.current?.focus({ preventScroll: true });
@@ -31,9 +34,8 @@ export function Composer({ chat, placeholder, most }: Props): VNode {
     element.style.height = `${Math.min(element.scrollHeight + 2, MOST_PX)}px`;
   };
   const send = (): void => {
-    const said = text.value.trim();
-    if (!said) return;
-    chat.say(said);
+    if (!isReady) return;
+    chat.say(text.value.trim(), uploads.take());
     text.value = "";
     input.current!.value = "";
     grow();
@@ -45,35 +47,70 @@ export function Composer({ chat, placeholder, most }: Props): VNode {
     event.preventDefault();
     send();
   };
+  const pasted = (event: TargetedClipboardEvent<HTMLTextAreaElement>): void => {
+    const files = event.clipboardData?.files;
+    if (!files?.length || !chat.takes.value) return;
+    event.preventDefault();
+    uploads.add(files);
+  };
 
   return (
-    <form
-      class="composer column"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
-      <label class="hidden" for="message">
-        {placeholder}
-      </label>
-      <textarea
-        id="message"
-        ref={input}
-        rows={1}
-        dir="auto"
-        maxLength={most}
-        placeholder={placeholder}
-        enterkeyhint="send"
-        onInput={(event) => {
-          text.value = event.currentTarget.value;
-          grow();
+    <>
+      <Tray uploads={uploads} />
+      <form
+        class="composer column"
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
         }}
-        onKeyDown={pressed}
+      >
+        {chat.takes.value && <Attach chat={chat} />}
+        <label class="hidden" for="message">
+          {placeholder}
+        </label>
+        <textarea
+          id="message"
+          ref={input}
+          rows={1}
+          dir="auto"
+          maxLength={most}
+          placeholder={placeholder}
+          enterkeyhint="send"
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+            grow();
+          }}
+          onKeyDown={pressed}
+          onPaste={pasted}
+        />
+        <button type="submit" class="send" aria-label={words.send} disabled={!isReady}>
+          <Icon name="send" />
+        </button>
+      </form>
+    </>
+  );
+}
+
+/** Chooses files; the field itself is hidden, and the button opens it. */
+function Attach({ chat }: { chat: Conversation }): VNode {
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={field}
+        type="file"
+        hidden
+        multiple
+        accept={chat.takes.value!.extensions.join(",")}
+        onChange={(event) => {
+          chat.uploads.add([...event.currentTarget.files!]);
+          // So that the same file can be chosen again.
+          event.currentTarget.value = "";
+        }}
       />
-      <button type="submit" class="send" aria-label={words.send} disabled={!text.value.trim()}>
-        <Icon name="send" />
+      <button type="button" class="tool attach" aria-label={words.attach} title={words.attach} onClick={() => field.current!.click()}>
+        <Icon name="clip" />
       </button>
-    </form>
+    </>
   );
 }

@@ -6,7 +6,8 @@ import * as calls from "./calls";
 import { Refusal, type ServerEvent } from "./calls";
 import { Outbox } from "./outbox";
 import { Stream, type Link } from "./stream";
-import type { Line, Message, Part, Payload, Standing, Visit } from "./types";
+import type { FileRef, Line, Message, Part, Payload, Standing, Takes, Visit } from "./types";
+import { Uploads } from "./uploads";
 import { words } from "./words";
 
 /** A reply that is being written. */
@@ -27,6 +28,9 @@ export class Conversation {
   /** Why there is no chat here. */
   readonly closed = signal<string | null>(null);
   readonly ready = signal(false);
+  /** The files that the chat takes; null: none. */
+  readonly takes = signal<Takes | null>(null);
+  readonly uploads = new Uploads(() => this.takes.value);
   readonly outbox: Outbox;
   /** The number of the last reply. */
   readonly lastReply = computed(() => this.lines.value.findLast((line) => line.direction === "out")?.number ?? 0);
@@ -108,8 +112,8 @@ export class Conversation {
     }
   }
 
-  say(text: string): void {
-    this.send({ text });
+  say(text: string, files: FileRef[] = []): void {
+    this.send({ ...(text && { text }), ...(files.length > 0 && { files }) });
   }
 
   /** Say something; returns its id. */
@@ -120,6 +124,7 @@ export class Conversation {
   async restart(): Promise<void> {
     const visit = await calls.restart();
     this.outbox.clear();
+    this.uploads.clear();
     this.show(visit);
     this.news.postMessage("restarted" satisfies News);
   }
@@ -141,6 +146,7 @@ export class Conversation {
         this.setDraft(null);
       }
       this.number = visit.conversation;
+      this.takes.value = visit.files;
       this.hasEarlier.value = visit.more;
       this.standing.value = visit.standing;
       this.link.value = "live";

@@ -79,10 +79,10 @@ export function Log({ chat, settings }: { chat: Conversation; settings: Settings
           </button>
         )}
         {isEmpty && chat.ready.value && (
-          <div class="greeting" dir="auto">
+          <div class="greeting">
             <Avatar name={settings.title} />
-            <p>{settings.title}</p>
-            <p>{settings.greeting}</p>
+            <p dir="auto">{settings.title}</p>
+            <p dir="auto">{settings.greeting}</p>
           </div>
         )}
         <div class="lines" role="log" aria-label={words.conversation} aria-live={loading.value ? "off" : "polite"}>

@@ -4,6 +4,7 @@ import { Component, type ComponentChild, type VNode } from "preact";
 
 import { Card } from "./card";
 import type { Conversation, Draft } from "./conversation";
+import { Files } from "./files";
 import { Form } from "./form";
 import { Icon } from "./icons";
 import { Markdown, Plain } from "./markdown";
@@ -51,6 +52,7 @@ export class LineView extends Component<LineProps> {
             {payload.markdown ? <Markdown text={text} /> : <Plain text={text} />}
           </div>
         )}
+        {payload.files && <Files files={payload.files} />}
         {payload.card && <Card card={payload.card} open={open} sent={answer?.data} send={send} />}
         {payload.form && (
           <Form schema={payload.form} open={open} sent={answer?.data} before={chat.lastData.peek()} send={send} />
@@ -110,9 +112,12 @@ export function PendingView({ item, chat, follows }: { item: Pending; chat: Conv
   return (
     <li class={`line in pending ${status}${follows ? " follows" : ""}`}>
       <span class="hidden">{words.you}:</span>
-      <div class="bubble">
-        <Plain text={message.text ?? ""} />
-      </div>
+      {message.text && (
+        <div class="bubble">
+          <Plain text={message.text} />
+        </div>
+      )}
+      {message.files && <Files files={message.files} />}
       <p class="time">
         <Icon name={status === "failed" ? "warning" : status === "sent" ? "check" : "clock"} />
         {item.problem ?? words[status]}

@@ -8,6 +8,15 @@ export interface Button {
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
+/** A file: of this chat, by its id, or elsewhere, by its address. */
+export interface FileRef {
+  id?: string;
+  url?: string;
+  name?: string;
+  type?: string;
+  size?: number;
+}
+
 export interface Payload {
   text?: string;
   markdown?: boolean;
@@ -17,6 +26,7 @@ export interface Payload {
   choice?: string;
   data?: Json;
   reply?: number;
+  files?: FileRef[];
 }
 
 export interface Line {
@@ -35,12 +45,20 @@ export interface Standing {
   person: string | null;
 }
 
+/** The files that the chat takes. */
+export interface Takes {
+  most_bytes: number;
+  most_files: number;
+  extensions: string[];
+}
+
 export interface Visit {
   lines: Line[];
   more: boolean;
   standing: Standing;
   conversation: number;
   most_bytes: number;
+  files: Takes | null;
 }
 
 export interface Part {
@@ -53,6 +71,7 @@ export interface Part {
 /** What a visitor says; the id makes it safe to send again. */
 export interface Message {
   id: string;
+  files?: FileRef[];
   text?: string;
   choice?: string;
   data?: Json;

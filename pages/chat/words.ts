@@ -47,6 +47,13 @@ const en = {
   full: "Too many messages are waiting for an answer.",
   closed: "This chat is closed.",
   nothing: "There is no chat at this address.",
+  attach: "Attach files",
+  dropHere: "Drop files here",
+  files: "Files",
+  tooBig: "Larger than {0}",
+  wrongKind: "This kind of file is not accepted",
+  filesFull: "This conversation takes no more files",
+  tooMany: "At most {0} files at a time.",
 };
 
 type Words = typeof en;
@@ -98,6 +105,13 @@ const de: Words = {
   full: "Zu viele Nachrichten warten auf eine Antwort.",
   closed: "Dieser Chat ist geschlossen.",
   nothing: "Unter dieser Adresse gibt es keinen Chat.",
+  attach: "Dateien anhängen",
+  dropHere: "Dateien hier ablegen",
+  files: "Dateien",
+  tooBig: "Größer als {0}",
+  wrongKind: "Diese Art von Datei wird nicht angenommen",
+  filesFull: "Dieses Gespräch nimmt keine weiteren Dateien an",
+  tooMany: "Höchstens {0} Dateien auf einmal.",
 };
 
 const fr: Words = {
@@ -147,6 +161,13 @@ const fr: Words = {
   full: "Trop de messages attendent une réponse.",
   closed: "Ce chat est fermé.",
   nothing: "Il n’y a pas de chat à cette adresse.",
+  attach: "Joindre des fichiers",
+  dropHere: "Déposez les fichiers ici",
+  files: "Fichiers",
+  tooBig: "Plus de {0}",
+  wrongKind: "Ce type de fichier n’est pas accepté",
+  filesFull: "Cette conversation n’accepte plus de fichiers",
+  tooMany: "{0} fichiers à la fois au plus.",
 };
 
 const ar: Words = {
@@ -196,6 +217,13 @@ const ar: Words = {
   full: "رسائل كثيرة تنتظر الرد.",
   closed: "هذه الدردشة مغلقة.",
   nothing: "لا توجد دردشة في هذا العنوان.",
+  attach: "إرفاق ملفات",
+  dropHere: "أفلت الملفات هنا",
+  files: "الملفات",
+  tooBig: "أكبر من {0}",
+  wrongKind: "هذا النوع من الملفات غير مقبول",
+  filesFull: "لا تقبل هذه المحادثة المزيد من الملفات",
+  tooMany: "{0} ملفات كحد أقصى في المرة الواحدة.",
 };
 
 const LANGUAGES: Record<string, Words> = { en, de, fr, ar };

@@ -60,6 +60,12 @@ class TooLarge(InvalidInput):
     code = "too_large"
 
 
+class FileRefused(InvalidInput):
+    """A file is of a kind that is not taken, or its content is not what its name says."""
+
+    code = "file_refused"
+
+
 class InvalidCondition(InvalidInput):
     """The condition of a wait has an unknown form, or names a waitpoint that the wait lacks."""
 
@@ -154,6 +160,12 @@ class WebChatNotFound(NotFound):
     """The server has opened no web chat at this address, or what it led to is gone."""
 
     code = "web_chat_not_found"
+
+
+class FileNotFound(NotFound):
+    """The session has no file with this id."""
+
+    code = "file_not_found"
 
 
 class ScheduleNotFound(NotFound):
@@ -364,6 +376,18 @@ class SessionFull(Conflict):
     """The session has too many messages that the conversation has not received yet."""
 
     code = "session_full"
+
+
+class FilesFull(Conflict):
+    """The session has as many files, or as many bytes of them, as it may have."""
+
+    code = "files_full"
+
+
+class FilesNotTaken(Conflict):
+    """The web chat takes no files."""
+
+    code = "files_not_taken"
 
 
 class LaneDraining(Conflict):

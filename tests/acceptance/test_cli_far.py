@@ -112,6 +112,7 @@ FAR = [
     Case("sessions show", Place.session, "@@"),
     Case("sessions show", Place.nothing, "@@"),
     Case("sessions transcript", Place.session, "@@ --after 1"),
+    Case("sessions file", Place.session, f"@@ {'0' * 20} kept.txt"),
     Case("sessions say", Place.session, "@@ Hello --author bea --key k", "sessions show @@"),
     Case("sessions handover", Place.session, "@@ bea", "sessions show @@"),
     Case("sessions handover", Place.session, "@@ --back", "sessions show @@"),

@@ -31,6 +31,7 @@ NAMES = [
     "roller",
     "announcer",
     "channels",
+    "file sweeper",
     "reporter",
     "archiver",
 ]

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from holdfast.engine import Engine
 from holdfast.model.api_keys import Role
+from holdfast.model.files import FileLimits
 from holdfast.server.chat.doors import EVERY, Door
 from holdfast.server.http import openapi, problems
 from holdfast.server.http.declare import Route
@@ -121,7 +122,13 @@ async def shared_site(single_client: Client) -> AsyncIterator[Site]:
     store = await make_store(single_client, 1)
     engine = Engine(store)
     doors = (Door(env="local", name=EVERY, tenant=OURS),)
-    settings = ServerSettings(port=0, rate=0, web_chats=doors, web_chat_rate=10_000)
+    settings = ServerSettings(
+        port=0,
+        rate=0,
+        web_chats=doors,
+        web_chat_rate=10_000,
+        web_chat_files=FileLimits(),
+    )
     async with serving(engine, settings) as (server, url):
         site = Site(server, engine, url)
         await site.key(tenant=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import httpx
@@ -21,6 +21,7 @@ from holdfast.host import packs
 from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
 from holdfast.model.endpoints import NewEndpoint
 from holdfast.model.executions import Claim, NewExecution
+from holdfast.model.files import FileLimits
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
 from holdfast.model.revisions import Gate
@@ -93,6 +94,7 @@ DERIVED: dict[str, Callable[[Mapping[str, str]], str]] = {
     "wp": lambda values: waitpoint_id(values["id"], 1),
     "r": lambda values: f"r-{values['d']}",
     "o": lambda values: f"o-{values['d']}",
+    "files.file": lambda values: _FILES[values["id"]],
 }
 
 
@@ -100,8 +102,12 @@ async def _tenant(_engine: Engine, tenant: str) -> str:
     return tenant
 
 
-async def _file(_engine: Engine, _tenant: str) -> str:
+async def _static_file(_engine: Engine, _tenant: str) -> str:
     return "chat.js"
+
+
+async def _no_file(_engine: Engine, _tenant: str) -> str:
+    return new_id()
 
 
 async def _env(_engine: Engine, _tenant: str) -> str:
@@ -230,6 +236,21 @@ async def _session(engine: Engine, tenant: str) -> str:
     return (await conversing(engine, tenant))[0]
 
 
+#: The file of each session that was made with one.
+_FILES: dict[str, str] = {}
+
+
+async def _session_with_file(engine: Engine, tenant: str) -> str:
+    session = await _session(engine, tenant)
+    file = await engine.files.add(session, "order.txt", _content(), FileLimits())
+    _FILES[session] = file.id
+    return session
+
+
+async def _content() -> AsyncIterator[bytes]:
+    yield b"one pizza"
+
+
 async def conversing(engine: Engine, tenant: str) -> tuple[str, str]:
     """Return a session with a reply, and the name of its conversation."""
     lane = f"lane-{new_id()}"
@@ -269,7 +290,9 @@ MAKERS: dict[str, Make] = {
     "archive.id": _archived,
     "conversations.name": conversation,
     "chat.name": conversation,
-    "static.file": _file,
+    "static.file": _static_file,
+    "chat.file": _no_file,
+    "files.id": _session_with_file,
     "sessions.id": _session,
     "env": _env,
     "envs.env": _own_env,
@@ -289,8 +312,8 @@ async def values_of(route: Route, engine: Engine, tenant: str) -> dict[str, str]
     """Return values for the parameters of the path, about a thing of this tenant."""
     values: dict[str, str] = {}
     for name in parameters(route):
-        if name in DERIVED:
-            values[name] = DERIVED[name](values)
+        if derive := DERIVED.get(f"{route.tag}.{name}") or DERIVED.get(name):
+            values[name] = derive(values)
             continue
         make = MAKERS.get(f"{route.tag}.{name}") or MAKERS[name]
         values[name] = await make(engine, tenant)

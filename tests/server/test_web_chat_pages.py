@@ -24,6 +24,7 @@ from playwright.async_api import (
 )
 
 from holdfast.engine import Engine, open_engine
+from holdfast.model.files import FileLimits
 from holdfast.server.chat.doors import EVERY, Door
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
@@ -147,6 +148,7 @@ async def scene(
                 web_chats=(Door(env="local", name=EVERY),),
                 web_chat_origins=(elsewhere,),
                 web_chat_rate=1_000,
+                web_chat_files=FileLimits(most_bytes=200_000),
             ),
         ) as (_, url),
         async_playwright() as playwright,
@@ -196,7 +198,7 @@ class Visitor:
 
 
 @contextlib.asynccontextmanager
-async def visiting(scene: Scene, **options: Any) -> AsyncIterator[Visitor]:
+async def visiting(scene: Scene, chat: str | None = None, **options: Any) -> AsyncIterator[Visitor]:
     """Open the chat; anything that fails on the page, and any request elsewhere, fails the test."""
     context = await scene.browser.new_context(**options)
     problems: list[str] = []
@@ -212,7 +214,7 @@ async def visiting(scene: Scene, **options: Any) -> AsyncIterator[Visitor]:
     context.on("weberror", lambda error: problems.append(str(error.error)))
     context.on("console", lambda line: problems.append(line.text) if "CSP" in line.text else None)
     visitor = Visitor(context, await context.new_page())
-    await visitor.page.goto(scene.chat)
+    await visitor.page.goto(chat or scene.chat)
     yield visitor
     await context.close()
     assert problems == []

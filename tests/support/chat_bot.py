@@ -40,8 +40,12 @@ async def words() -> AsyncIterator[str]:
 @app.conversation
 async def bot(chat: Chat) -> None:
     while True:
-        text = (await chat.receive()).text
-        if text == "stream":
+        message = await chat.receive()
+        text = message.text
+        if message.files:
+            sizes = [len(await chat.read_file(file)) for file in message.files]
+            await chat.say(f"I have {sizes} bytes.", files=message.files)
+        elif text == "stream":
             await chat.stream_reply("words", words, markdown=True)
         elif text == "choose":
             size = await chat.choose("Which size?", {"s": "Small", "l": "Large"})

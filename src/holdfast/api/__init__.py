@@ -16,6 +16,7 @@ from holdfast.api.claimer import Claimer
 from holdfast.api.engine import Engine
 from holdfast.api.executions import Executions
 from holdfast.api.feeds import Feeds
+from holdfast.api.files import Files
 from holdfast.api.graphs import Graphs
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
@@ -42,6 +43,7 @@ __all__ = [
     "Engine",
     "Executions",
     "Feeds",
+    "Files",
     "Graphs",
     "Lanes",
     "Operability",

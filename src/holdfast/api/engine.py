@@ -18,6 +18,7 @@ from holdfast.api.endpoints import Endpoints
 from holdfast.api.envs import Envs
 from holdfast.api.executions import Executions
 from holdfast.api.feeds import Feeds
+from holdfast.api.files import Files
 from holdfast.api.graphs import Graphs
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
@@ -62,6 +63,7 @@ class Engine(ABC):
     graphs: Graphs
     waitpoints: Waitpoints
     sessions: Sessions
+    files: Files
     streams: Streams
     schedules: Schedules
     budgets: Budgets

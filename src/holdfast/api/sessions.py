@@ -138,7 +138,7 @@ class Sessions(ABC):
 
     @abstractmethod
     async def erase(self, session_id: str) -> None:
-        """Remove a session, its transcript and its executions. Raises SessionNotFound.
+        """Remove a session, its transcript, executions and files. Raises SessionNotFound.
 
         Repeated within an hour, it succeeds again.
         """

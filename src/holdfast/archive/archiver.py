@@ -24,7 +24,9 @@ from holdfast.archive import compaction, erasure
 from holdfast.archive.archive import KEY, Archive, entries_of
 from holdfast.archive.erasure import Erasure
 from holdfast.archive.segment import Builder
+from holdfast.archive.session_files import SessionFiles
 from holdfast.errors import HoldfastError, SessionNotFound
+from holdfast.fencing.in_store import StoreObjects
 from holdfast.fencing.lease import WriterLease
 from holdfast.fencing.objects import ObjectStore
 from holdfast.fencing.writer import ManifestWriter
@@ -180,12 +182,15 @@ class Archiver:
         """Remove the sessions of a tenant from the store; returns how many."""
         removed = 0
         sessions = self._store.sessions
+        places = (self._archive.objects, StoreObjects(self._store))
+        files = SessionFiles(places, self._store.sealing)
         while page := await sessions.page(
             tenant=tenant, user=None, before=None, limit=_SESSIONS_IN_CALL
         ):
             for session in page:
                 with contextlib.suppress(SessionNotFound):
                     await sessions.erase(session.id)
+                    await files.erase(session.id)
                     removed += 1
         return removed
 

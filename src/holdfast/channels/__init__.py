@@ -4,11 +4,12 @@ Nothing here reads or writes anything but values. The engine receives webhooks (
 and sends replies (`engine/replying.py`) with what a provider makes of them.
 """
 
-from holdfast.channels.catalog import NAMES, provider
+from holdfast.channels.catalog import ALL_NAMES, NAMES, provider
 from holdfast.channels.exchange import Answer, Call, Request, Response
 from holdfast.channels.provider import Channel, Incoming, Provider, Receipt, Received, Rejected
 
 __all__ = [
+    "ALL_NAMES",
     "NAMES",
     "Answer",
     "Call",

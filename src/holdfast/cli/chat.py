@@ -22,7 +22,12 @@ from holdfast.cli.terminal import output
 from holdfast.cli.terminal.dialogue import YOU, Screen, Typed
 from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.opening import parse_store
-from holdfast.cli.terminal.options import AppStoreOption, JsonOption, OptionalAppTarget
+from holdfast.cli.terminal.options import (
+    AppStoreOption,
+    JsonOption,
+    OptionalAppTarget,
+    PrivateOption,
+)
 from holdfast.cli.worker import configure_logging
 from holdfast.errors import InvalidInput, SessionNotFound
 from holdfast.model import checks
@@ -72,17 +77,6 @@ RecordOption = Annotated[
     str | None,
     typer.Option("--record", metavar="FILE", help="Of a pack: write a test from the chat."),
 ]
-PrivateOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-private",
-        metavar="ADDRESS",
-        help="Of a pack: an address that it may call although it is not public, such as "
-        "127.0.0.1:8099. Repeatable.",
-    ),
-]
-
-
 OfDeployment = Annotated[
     str | None,
     typer.Option("--deployment", metavar="ID", help="Talk with a deployment, not with an app."),

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +18,12 @@ from holdfast.cli.process import reloading
 from holdfast.cli.server import DEFAULT_LISTEN, LISTEN_VARIABLE, Listen, server
 from holdfast.cli.terminal import opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED, WRONG_USAGE
-from holdfast.cli.terminal.options import AppStoreOption, JsonOption, OptionalAppTarget
+from holdfast.cli.terminal.options import (
+    AppStoreOption,
+    JsonOption,
+    OptionalAppTarget,
+    PrivateOption,
+)
 from holdfast.cli.worker import configure_logging
 from holdfast.model.store_urls import is_remote
 
@@ -48,6 +53,7 @@ def dev(
             "--watch", help="A folder to watch; repeatable.", show_default="the working folder"
         ),
     ] = None,
+    allow_private: PrivateOption = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -59,7 +65,12 @@ def dev(
         return
     where = listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN
     if (Path(target) / PACK_FILE).is_file():
-        _host(Path(target), where, slots, capabilities or (), store, as_json=as_json)
+        options = {
+            "slots": slots,
+            "capabilities": tuple(capabilities or ()),
+            "allow_private": tuple(allow_private or ()),
+        }
+        _host(Path(target), where, options, store, as_json=as_json)
         return
     command = [sys.executable, "-m", "holdfast.cli", "worker", target, "--slots", str(slots)]
     command += ["--lease", "5s", "--parent", str(os.getpid()), "--listen", where]
@@ -72,13 +83,7 @@ def dev(
 
 
 def _host(
-    folder: Path,
-    listen: str,
-    slots: int,
-    capabilities: Sequence[str],
-    store: str | None,
-    *,
-    as_json: bool,
+    folder: Path, listen: str, options: dict[str, Any], store: str | None, *, as_json: bool
 ) -> None:
     """Host a pack, and deploy it again whenever a file of it changes."""
     from holdfast.cli import host
@@ -86,9 +91,7 @@ def _host(
 
     configure_logging("warning", as_json=as_json)
     # On this machine the pack is the user's own, so its Python code may run unsigned.
-    settings = HostSettings(
-        slots=slots, capabilities=tuple(capabilities), lease_ms=LEASE_MS, trusted=True
-    )
+    settings = HostSettings(lease_ms=LEASE_MS, trusted=True, **options)
     host.serve(settings, store, as_json=as_json, listen=listen, folder=folder)
 
 

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from holdfast.channels import NAMES, provider
+from holdfast.channels import ALL_NAMES, provider
 from holdfast.cli.deployment_options import EnvOption, PageOfEnv
 from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.bundles import spread
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
-from holdfast.model.endpoints import DEFAULT_RATE, EndpointRef, NewEndpoint
+from holdfast.model.endpoints import DEFAULT_RATE, Endpoint, EndpointRef, NewEndpoint
 
 app: typer.Typer = typer.Typer(cls=Noun)
 
@@ -30,7 +30,7 @@ def put(
     endpoint: EndpointId,
     *,
     provider_name: Annotated[
-        str, typer.Option("--provider", help=f"The provider: {', '.join(NAMES)}.")
+        str, typer.Option("--provider", help=f"The provider: {', '.join(ALL_NAMES)}.")
     ],
     deployment: Annotated[
         str | None, typer.Option("--deployment", help="The deployment that answers.")
@@ -73,8 +73,13 @@ def put(
     )
     found, created = opening.ask(store, lambda engine: engine.endpoints.put(new), create=True)
     verb = "created" if created else "replaced"
-    text = f"endpoint {found.id} is {verb}; its webhooks arrive at /ingress/{env}/{found.id}"
+    text = f"endpoint {found.id} is {verb}; {_place(found)}/{env}/{found.id}"
     output.answer(found, text, as_json=as_json)
+
+
+def _place(endpoint: Endpoint) -> str:
+    is_chat = endpoint.provider == "webchat"
+    return "visitors talk at /chat" if is_chat else "its webhooks arrive at /ingress"
 
 
 def _settings(given: Sequence[str]) -> dict[str, Any]:

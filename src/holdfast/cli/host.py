@@ -11,7 +11,7 @@ import uvloop
 from holdfast.cli.deployment_options import EnvOption
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED
-from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
+from holdfast.cli.terminal.options import JsonOption, OwnStoreOption, PrivateOption
 from holdfast.cli.worker import Capabilities, LogLevel, Slots, configure_logging
 from holdfast.tracing import set_up_from_environment
 
@@ -43,6 +43,7 @@ def host(
             help="Run Python components of packs that no trusted key has signed.",
         ),
     ] = False,
+    allow_private: PrivateOption = None,
     log_level: LogLevel = "info",
     store: OwnStoreOption = None,
     as_json: JsonOption = False,
@@ -59,6 +60,7 @@ def host(
         slots=slots,
         lease_ms=inputs.duration_ms("lease", lease),
         trusted=trusted,
+        allow_private=tuple(allow_private or ()),
     )
     serve(settings, store, as_json=as_json)
 

@@ -15,6 +15,7 @@ from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
 from holdfast.cli.worker import configure_logging
 from holdfast.errors import InvalidInput
+from holdfast.model.files import FileLimits
 from holdfast.server.chat.doors import Door
 from holdfast.server.run import run, run_maintenance
 from holdfast.server.settings import ServerSettings, parse_listen
@@ -81,6 +82,23 @@ WebChatRate = Annotated[
     int,
     typer.Option("--web-chat-rate", help="Messages per second that web chats take of an address."),
 ]
+WebChatFiles = Annotated[
+    int,
+    typer.Option(
+        "--web-chat-files",
+        metavar="BYTES",
+        help="Let visitors of web chats send files, of at most this size; 0: they cannot.",
+    ),
+]
+WebChatFileTypes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--web-chat-file-type",
+        metavar="TYPE",
+        help="A type of files that visitors may send, such as image/*; repeatable.",
+        show_default="all that docs/web-chat.md lists",
+    ),
+]
 TrustedProxies = Annotated[
     list[str] | None,
     typer.Option(
@@ -120,6 +138,8 @@ def server(
     web_chats: WebChats = None,
     web_chat_origins: WebChatOrigins = None,
     web_chat_rate: WebChatRate = 10,
+    web_chat_files: WebChatFiles = 0,
+    web_chat_file_types: WebChatFileTypes = None,
     trusted_proxies: TrustedProxies = None,
     trusted_peers: TrustedPeers = None,
     tls_cert: TlsCertificate = None,
@@ -143,6 +163,9 @@ def server(
         web_chats=tuple(Door.parse(text) for text in web_chats or ()),
         web_chat_origins=tuple(web_chat_origins or ()),
         web_chat_rate=web_chat_rate,
+        web_chat_files=FileLimits(
+            most_bytes=web_chat_files, types=tuple(web_chat_file_types or ())
+        ),
         trusted_proxies=tuple(trusted_proxies or ()),
         trusted_peers=tuple(trusted_peers or ()),
         tls_certificate=tls_cert,

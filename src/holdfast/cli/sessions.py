@@ -6,7 +6,8 @@ import contextlib
 import getpass
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import msgspec
 import typer
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.api import Engine
+    from holdfast.model.files import File
     from holdfast.model.sessions import SessionPage
 
 app: typer.Typer = typer.Typer(
-    cls=Noun, help="Sessions: list, show, transcript, say, hand over, end, resend, erase."
+    cls=Noun, help="Sessions: list, show, transcript, file, say, hand over, end, resend, erase."
 )
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The id of the session.")]
@@ -194,6 +196,48 @@ def _print(session: Session, entry: Entry) -> None:
 
 
 @app.command()
+def file(
+    session_id: SessionId,
+    file_id: Annotated[str, typer.Argument(metavar="FILE", help="The id in the transcript.")],
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PATH]", help="Where to write it.", show_default="its name"),
+    ] = None,
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Save a file that the user sent. An existing file is not replaced."""
+
+    async def work(engine: Engine) -> tuple[File, Path]:
+        found = await engine.files.get(session_id, file_id)
+        path = target or Path(found.name)
+        with _new(path) as out:
+            async for part in engine.files.read(session_id, file_id):
+                out.write(part)
+        return found, path
+
+    found, path = opening.ask(store, work)
+    saved = {**found.reference(), "path": str(path)}
+    output.answer(saved, f"saved {path} ({found.type}, {found.size} bytes)", as_json=as_json)
+
+
+@contextlib.contextmanager
+def _new(path: Path) -> Iterator[BinaryIO]:
+    """Write a file that must not exist; what fails leaves none."""
+    try:
+        out = path.open("xb")
+    except OSError as error:
+        raise InvalidInput(f"path: {error}", field="path") from None
+    try:
+        with out:
+            yield out
+    except BaseException:
+        path.unlink()
+        raise
+
+
+@app.command()
 def say(
     session_id: SessionId,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to say to the user.")],
@@ -280,7 +324,7 @@ def erase(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a session, its transcript and its executions for ever."""
+    """Remove a session, its transcript, executions and files for ever."""
     if not yes and not (sys.stdin.isatty() and typer.confirm(f"erase {session_id} for ever?")):
         raise InvalidInput("erase: say --yes to erase a session for ever", field="yes")
     opening.ask(store, lambda engine: engine.sessions.erase(session_id))

@@ -21,6 +21,8 @@ from holdfast.engine.courier import Courier
 from holdfast.engine.drainer import Drainer
 from holdfast.engine.endpoints import Endpoints
 from holdfast.engine.executions import Executions
+from holdfast.engine.file_sweeper import FileSweeper
+from holdfast.engine.files import Files
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import SigningKeys
 from holdfast.engine.opened_endpoints import OpenedEndpoints
@@ -59,11 +61,12 @@ class Engine(StoreEngine):
         self.webhooks: Webhooks = Webhooks(self.keyring)
         self.streams: Streams = Streams(store)
         self.payloads: Payloads = Payloads(store)
+        self.files: Files = Files(store, self.payloads)
         self.graphs: Graphs = Graphs(store, self.payloads)
         self.courier: Courier = Courier(store)
         #: What runs beside the calls of this process.
         self.services: Supervisor = Supervisor()
-        self.sessions: Sessions = Sessions(store, self.courier, self.services)
+        self.sessions: Sessions = Sessions(store, self.courier, self.services, self.files)
         self.admission: Admission = Admission(store, self.courier)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission, self.courier)
         asking = Asking(store, self.waitpoints)
@@ -98,6 +101,7 @@ class Engine(StoreEngine):
             Roller(self.store, self.executions),
             Announcer(self.store, self.executions, self.keyring, self.webhooks),
             Replying(self.store, self.opened_endpoints),
+            FileSweeper(self.files),
             Reporter(self.store, self.services),
         ):
             self.services.start(service)

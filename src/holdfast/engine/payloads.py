@@ -66,6 +66,11 @@ class Payloads:
             self._look_at = now + _LOOK_AGAIN_S
         return self._place
 
+    async def objects(self) -> ObjectStore | None:
+        """Return the storage of the archive; None: there is no archive."""
+        place = await self._find()
+        return None if place is None else place.objects
+
     # Storing
 
     async def store_inputs(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:

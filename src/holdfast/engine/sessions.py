@@ -13,12 +13,15 @@ from typing_extensions import override
 
 from holdfast import api
 from holdfast.engine.courier import Courier
+from holdfast.engine.files import Files
 from holdfast.engine.sending import AppSending
 from holdfast.engine.waiters import Waiters, news_or_poll
 from holdfast.errors import (
+    BackendFailed,
     ConversationNotFound,
     ExecutionNotFound,
     InvalidInput,
+    OutcomeUnknown,
     SessionNotFound,
 )
 from holdfast.model import bounds, calls, checks
@@ -58,11 +61,12 @@ _PAGE = 100
 class Sessions(api.Sessions):
     """Sessions on an open store."""
 
-    def __init__(self, store: Store, courier: Courier, services: Supervisor) -> None:
+    def __init__(self, store: Store, courier: Courier, services: Supervisor, files: Files) -> None:
         self._store = store
         self._sessions = store.sessions
         self._courier = courier
         self._services = services
+        self._files = files
         self._waiters = Waiters(store)
 
     async def close(self) -> None:
@@ -261,6 +265,11 @@ class Sessions(api.Sessions):
     async def erase(self, session_id: str) -> None:
         _check_id(session_id)
         await self._sessions.erase(session_id)
+        try:
+            await self._files.erase(session_id)
+        except BackendFailed as error:
+            message = f"the session is erased, but its files may be left: repeat the call ({error})"
+            raise OutcomeUnknown(message) from error
         self._courier.poke(self._store.tag_of(session_id))
 
     @override

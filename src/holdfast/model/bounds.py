@@ -65,6 +65,9 @@ STATE_NAME_CHARS = 200
 #: A message to a conversation, or a reply.
 MESSAGE_BYTES = 64 << 10
 SEND_WAIT_MS = 300_000
+#: A file that a user sends, and the files of one message.
+FILE_BYTES = 100 << 20
+MESSAGE_FILES = 10
 #: Replies that one call writes.
 REPLIES = 100
 GRAPH_MEMBERS = 10_000

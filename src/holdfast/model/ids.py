@@ -25,6 +25,14 @@ def new_id() -> str:
     return _encode((time.time_ns() // 1_000_000 << 50) | secrets.randbits(50), 10)
 
 
+def time_of(new: str) -> int:
+    """Return when an id of `new_id` was minted, in ms by the clock of its process."""
+    number = 0
+    for character in new[:10]:
+        number = number << 5 | _ALPHABET.index(character)
+    return number
+
+
 def id_of_key(tenant: str, key: str) -> str:
     """Return the id that an idempotency key stands for.
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.errors import InvalidInput
 from holdfast.model import checks
+from holdfast.model.files import NO_FILES, FileLimits
+from holdfast.model.origins import check_origins
 from holdfast.server.chat.doors import Door
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 _PORTS = 65_535
-#: An origin as browsers send it: no trailing slash, no capitals.
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#A-Z\s;,'\"]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +40,8 @@ class ServerSettings:
     web_chat_origins: tuple[str, ...] = ()
     #: The most messages per second that web chats accept from one address.
     web_chat_rate: int = 10
+    #: The files that web chats take; none by default.
+    web_chat_files: FileLimits = NO_FILES
     #: Addresses or networks of proxies whose X-Forwarded-For header is trusted.
     trusted_proxies: tuple[str, ...] = ()
     #: Addresses or networks of peers that may send webhooks without naming an endpoint.
@@ -61,8 +62,8 @@ class ServerSettings:
             _check_network("trusted-proxy", proxy)
         for peer in self.trusted_peers:
             _check_network("trusted-peer", peer)
-        _check_origins("cors", self.cors)
-        _check_origins("web-chat-origin", self.web_chat_origins)
+        check_origins("cors", self.cors)
+        check_origins("web-chat-origin", self.web_chat_origins)
         checks.integer("web-chat-rate", self.web_chat_rate, 1, 1_000_000)
         if len({(door.env, door.name) for door in self.web_chats}) < len(self.web_chats):
             message = "web-chat: two of them have the same address"
@@ -89,12 +90,6 @@ class ServerSettings:
         # A listener for both versions shows addresses of IPv4 as those of IPv6.
         found = getattr(found, "ipv4_mapped", None) or found
         return any(found in ipaddress.ip_network(network) for network in self.trusted_peers)
-
-
-def _check_origins(field: str, origins: tuple[str, ...]) -> None:
-    for origin in origins:
-        if not _ORIGIN.fullmatch(origin):
-            checks.refuse(field, "must be an origin such as https://app.example.org", origin)
 
 
 def _check_network(field: str, text: str) -> None:

@@ -109,6 +109,15 @@ class Chat(Context):
             entry for entry in page.entries if entry.number <= last and entry.direction != "note"
         ]
 
+    async def read_file(self, file: Mapping[str, Any] | str) -> bytes:
+        """Return the content of a file that the user sent: one of `message.files`, or its id.
+
+        Read large files in a step that keeps what you need of them. Raises FileNotFound.
+        """
+        file_id = file if isinstance(file, str) else str(file.get("id"))
+        content = self._engine.files.read(self.session.id, file_id)
+        return b"".join([part async for part in content])
+
     # Saying
 
     async def say(
@@ -119,17 +128,27 @@ class Chat(Context):
         buttons: Buttons = (),
         data: Any = None,
         form: Mapping[str, Any] | None = None,
+        files: Sequence[Mapping[str, Any]] = (),
         markdown: bool = False,
     ) -> None:
         """Say something, once: text, a card, buttons, data for the program that shows it.
 
         A form is the JSON Schema of an object; what the user fills in is the `data` of a message.
+        Files have `url`, `name` and `type`; a file that the user sent can be sent back as it is.
         It is written with the next call that waits or records something, and at the latest when
         the event loop is next idle.
         """
         self.check()
         self._turns.say(
-            reply_payload(text, card=card, buttons=buttons, data=data, form=form, markdown=markdown)
+            reply_payload(
+                text,
+                card=card,
+                buttons=buttons,
+                data=data,
+                form=form,
+                files=files,
+                markdown=markdown,
+            )
         )
         if self._turns.is_full:
             await self._turns.flush()

@@ -59,13 +59,22 @@ class ChatMessage:
         return reply if isinstance(reply, int) and not isinstance(reply, bool) else None
 
     @property
+    def files(self) -> Sequence[Mapping[str, Any]]:
+        """The files that came with it: `name`, `type`, and `id` or `url`, as the channel has them.
+
+        Those of the web chat also have `size` and `sha256`; `chat.read_file` reads them.
+        """
+        files = self.payload.get("files")
+        return [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
+
+    @property
     def data(self) -> Any:
         """The values of a form that was sent, or None."""
         return self.payload.get("data")
 
 
 def merged(messages: Sequence[Message]) -> ChatMessage | None:
-    """Return messages as one: the texts of all, and the rest of the last one's payload."""
+    """Return messages as one: texts and files of all, and the rest of the last one's payload."""
     if not messages:
         return None
     last = messages[-1]
@@ -73,6 +82,9 @@ def merged(messages: Sequence[Message]) -> ChatMessage | None:
     if len(messages) > 1:
         texts = [one.payload.get("text") for one in messages]
         payload = {**payload, "text": "\n".join(t for t in texts if isinstance(t, str) and t)}
+        lists = [one.payload.get("files") for one in messages]
+        if files := [file for files in lists if isinstance(files, list) for file in files]:
+            payload["files"] = files
     return ChatMessage(last.number, from_ms(last.at), last.id, last.kind, payload, tuple(messages))
 
 
@@ -121,6 +133,7 @@ def reply_payload(
     buttons: Buttons = (),
     data: Any = None,
     form: Mapping[str, Any] | None = None,
+    files: Sequence[Mapping[str, Any]] = (),
     markdown: bool = False,
     **further: Any,
 ) -> bytes:
@@ -140,6 +153,10 @@ def reply_payload(
         payload["data"] = data
     if form is not None:
         payload["form"] = checks.mapping("form", form)
+    if files:
+        if not isinstance(files, list | tuple):
+            checks.refuse("files", "must be a list", files)
+        payload["files"] = [checks.mapping("files", file) for file in files]
     if not payload:
         raise InvalidInput("text: a reply must say something", field="text")
     return _JSON.encode(payload | further)

@@ -86,6 +86,10 @@ class SyncChat(SyncContext):
         """Return the last lines of the transcript, the oldest first; the same in every attempt."""
         return self._wait(self._chat.history(limit))
 
+    def read_file(self, file: Mapping[str, Any] | str) -> bytes:
+        """Return the content of a file that the user sent: one of `message.files`, or its id."""
+        return self._wait(self._chat.read_file(file))
+
     def say(
         self,
         text: str = "",
@@ -94,12 +98,19 @@ class SyncChat(SyncContext):
         buttons: Buttons = (),
         data: Any = None,
         form: Mapping[str, Any] | None = None,
+        files: Sequence[Mapping[str, Any]] = (),
         markdown: bool = False,
     ) -> None:
         """Say something, once: text, a card, buttons, data for the program that shows it."""
         self._wait(
             self._chat.say(
-                text, card=card, buttons=buttons, data=data, form=form, markdown=markdown
+                text,
+                card=card,
+                buttons=buttons,
+                data=data,
+                form=form,
+                files=files,
+                markdown=markdown,
             )
         )
 

@@ -17,6 +17,7 @@ import httpx
 
 from holdfast.engine import Engine
 from holdfast.model.executions import Claim
+from holdfast.model.files import FileLimits
 from holdfast.model.ids import new_id
 from holdfast.server.chat.doors import EVERY, Door
 from holdfast.server.http.declare import Route, Scope
@@ -171,7 +172,13 @@ async def staged(engine: Engine, folder: Path) -> AsyncIterator[Stage]:
 
     doors = (Door(env="local", name=EVERY, tenant=OURS),)
     async with (
-        serve(rate=0, web_chats=doors, web_chat_rate=10_000, trusted_peers=("127.0.0.1",)) as site,
+        serve(
+            rate=0,
+            trusted_peers=("127.0.0.1",),
+            web_chats=doors,
+            web_chat_rate=10_000,
+            web_chat_files=FileLimits(most_files=3),
+        ) as site,
         site.client() as client,
     ):
         yield Stage(

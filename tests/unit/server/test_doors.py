@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import InvalidInput, WebChatNotFound
-from holdfast.server.chat.doors import Door, Doors
+from holdfast.errors import InvalidInput
+from holdfast.server.chat.doors import Door
 from holdfast.server.settings import ServerSettings
 
 
@@ -21,16 +21,6 @@ def test_anything_else_is_refused(text: str) -> None:
     """A door that means something else than was meant would be worse than none."""
     with pytest.raises(InvalidInput):
         Door.parse(text)
-
-
-def test_a_door_leads_to_its_own_address_only() -> None:
-    """One for everything leads to every name of its env, in its tenant."""
-    doors = Doors([Door.parse("prod/acme/shop"), Door.parse("local/*")])
-    assert doors.find("prod", "shop").tenant == "acme"
-    assert doors.find("local", "anything") == Door(env="local", name="anything")
-    for env, name in (("prod", "other"), ("staging", "shop"), ("local", "*"), ("prod", "*")):
-        with pytest.raises(WebChatNotFound):
-            doors.find(env, name)
 
 
 def test_two_tenants_cannot_share_an_address() -> None:

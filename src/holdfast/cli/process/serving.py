@@ -16,6 +16,7 @@ from holdfast.api import Engine
 from holdfast.cli.process import banner
 from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.model.files import FileLimits
 from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.worker.app import App
 from holdfast.worker.revisions import judging
@@ -96,7 +97,9 @@ async def serving_http(
     async with contextlib.AsyncExitStack() as stack:
         try:
             doors = (Door(env=DEFAULT_ENV, name=EVERY),)
-            settings = ServerSettings(host=host, port=port, web_chats=doors)
+            settings = ServerSettings(
+                host=host, port=port, web_chats=doors, web_chat_files=FileLimits()
+            )
             server = serving(engine, settings)
             _, url = await stack.enter_async_context(server)
         except HoldfastError as error:

@@ -19,10 +19,11 @@ _READ_BYTES = 65_536
 
 
 def lines_of(entry: Entry, speaker: str) -> list[str]:
-    """Return a line of a transcript as people read it: the text, then cards, data and buttons."""
+    """Return a line of a transcript as people read it: the text, then what comes with it."""
     value = entry.value
     lines = [printable(line) for line in entry.text.split("\n")] if entry.text else []
-    if entry.direction == "in" and not entry.text:
+    files = _file_lines(value.get("files"))
+    if entry.direction == "in" and not entry.text and not files:
         lines = [one_line(str(value.get("choice") or msgspec.json.encode(value).decode()))]
     first, *rest = lines or [""]
     shown = [f"{speaker}: {first}".rstrip(), *rest]
@@ -31,7 +32,14 @@ def lines_of(entry: Entry, speaker: str) -> list[str]:
         for name in ("card", "data")
         if entry.direction == "out" and value.get(name) is not None
     ]
-    return shown + button_lines(entry)
+    return shown + files + button_lines(entry)
+
+
+def _file_lines(files: object) -> list[str]:
+    """Return the files of a message, each with its id or its address."""
+    shown = [one for one in (files if isinstance(files, list) else ()) if isinstance(one, dict)]
+    parts = [[one.get(name) for name in ("name", "id", "url")] for one in shown]
+    return [f"  [file] {one_line(' '.join(str(part) for part in one if part))}" for one in parts]
 
 
 def button_lines(entry: Entry) -> list[str]:

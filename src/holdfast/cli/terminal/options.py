@@ -74,3 +74,12 @@ Since = Annotated[
     str | None, typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list the executions.")]
+PrivateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-private",
+        metavar="ADDRESS",
+        help="Of a pack: an address that it may call although it is not public, such as "
+        "127.0.0.1:8099. Repeatable.",
+    ),
+]

@@ -25,7 +25,7 @@ from holdfast.worker.waiting import WaitpointOptions, approval_condition, approv
 
 #: How much longer amounts stay reserved than the call that they are for may take.
 _GRACE_S = 60.0
-_PARTS = ("text", "card", "data", "buttons", "markdown", "form")
+_PARTS = ("text", "card", "data", "buttons", "markdown", "form", "files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

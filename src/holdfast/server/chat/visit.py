@@ -12,21 +12,25 @@ import msgspec
 from holdfast.engine import Engine
 from holdfast.engine.deployments import table_of
 from holdfast.errors import (
+    BackendFailed,
     Conflict,
     ConversationNotFound,
     DeploymentNotFound,
+    InvalidRecord,
     InvalidToken,
     NotFound,
     SessionBusy,
     SessionFull,
+    StoreUnavailable,
     WebChatNotFound,
     WebChatUnavailable,
 )
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import DeploymentRef
+from holdfast.model.files import File
 from holdfast.model.sessions import Activity
 from holdfast.model.tokens import KeyRing
-from holdfast.routing import Cookies
+from holdfast.routing import Cookies, RoutingTable
 from holdfast.routing.cookies import TTL_MS
 from holdfast.server.auth.identity import Identity
 from holdfast.server.chat import visitors
@@ -55,12 +59,15 @@ class Visit:
     @classmethod
     async def at(cls, call: Call, env: str, name: str) -> Visit:
         """Begin a visit; raises WebChatNotFound, Forbidden and RateLimited."""
-        door = call.services.doors.find(env, name)
-        visitors.refuse_other_pages(call.request)
+        services = call.services
         if call.route.reads_body:
-            call.services.visits.take(call.address)
+            services.visits.take(call.address)
         else:
             call.count_address()
+        door = await services.doors.find(env, name)
+        visitors.refuse_other_pages(call.request)
+        if call.route.reads_body and door.rate is not None:
+            services.rate.take(f"endpoint {env}|{name}", per_second=door.rate)
         ring = await call.engine.keyring.ring()
         now_ms = time.time_ns() // 1_000_000
         # The audit log of the tenant has it.
@@ -111,19 +118,25 @@ class Visit:
             message = "the chat cannot take messages now; try again later"
             raise WebChatUnavailable(message, retry_after_ms=5_000) from error
 
+    async def attached(self, file_id: str) -> File:
+        """Return a file that the visitor uploaded for a message; raises FileNotFound."""
+        try:
+            return await self.call.engine.files.attached(self.session, file_id)
+        except (BackendFailed, InvalidRecord) as error:
+            raise StoreUnavailable(f"the file cannot be read now: {error}") from error
+
     async def _deliver(self, engine: Engine, activity: Activity) -> dict[str, str]:
         door = self.door
-        ref = DeploymentRef(env=door.env, id=door.name, tenant=door.tenant)
-        try:
-            table = table_of(await engine.deployments.get(ref))
-        except DeploymentNotFound:
-            await engine.sessions.deliver(door.name, activity)
+        deployment = door.deployment or door.name
+        table = await self._table(engine, deployment)
+        if table is None:
+            await engine.sessions.deliver(door.conversation or door.name, activity)
             return {}
         name = _COOKIES.name(table)
         given = self.call.request.cookies.get(name)
         answer = await engine.activities.handle_from_browser(
             _as_new(activity),
-            deployment=door.name,
+            deployment=deployment,
             cookie=_COOKIES.read(given, table, self.ring, self.now_ms),
         )
         if answer.revision is None:
@@ -132,9 +145,22 @@ class Visit:
         header = visitors.cookie(name, text, TTL_MS // 1000, framed=self._is_framed)
         return {"Set-Cookie": header}
 
+    async def _table(self, engine: Engine, deployment: str) -> RoutingTable | None:
+        """Return the routes of the deployment; None: a conversation of workers answers."""
+        door = self.door
+        if door.conversation is not None:
+            return None
+        ref = DeploymentRef(env=door.env, id=deployment, tenant=door.tenant)
+        try:
+            return table_of(await engine.deployments.get(ref))
+        except DeploymentNotFound:
+            if door.deployment is not None:
+                raise
+            return None
+
     @property
     def _is_framed(self) -> bool:
-        return bool(self.call.services.settings.web_chat_origins)
+        return bool(self.door.origins)
 
 
 def _as_new(activity: Activity) -> NewActivity:

@@ -26,6 +26,8 @@ from holdfast.server.metrics import Metrics
 from holdfast.server.routes import all_routes
 from holdfast.server.settings import ServerSettings
 
+#: Files that a visitor may upload at once.
+UPLOADS = 3
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -55,8 +57,14 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         ingress=Ingress(engine, admit),
         waits=Open("waiting calls", settings.most_waits),
         tails=Open("live streams", settings.most_tails),
-        doors=Doors(settings.web_chats),
+        doors=Doors(
+            settings.web_chats,
+            engine.opened_endpoints,
+            origins=settings.web_chat_origins,
+            files=settings.web_chat_files,
+        ),
         visits=Rate(settings.web_chat_rate),
+        uploads=Open("uploads", UPLOADS),
     )
 
 

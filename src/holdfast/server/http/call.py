@@ -49,6 +49,8 @@ class Services:
     doors: Doors
     #: Messages of web chats, by address.
     visits: Rate
+    #: Files that visitors upload, by session.
+    uploads: Open
     #: Set when the server stops, so that all waits end.
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 

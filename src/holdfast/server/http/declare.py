@@ -18,6 +18,7 @@ from holdfast.errors import Conflict, HoldfastError, NotFound, OutcomeUnknown, S
 from holdfast.model.api_keys import Role
 from holdfast.model.audit import AuditLog
 from holdfast.server.http import problems
+from holdfast.server.http.incoming import Incoming
 
 if TYPE_CHECKING:
     from holdfast.server.http.call import Call
@@ -138,7 +139,7 @@ class Route:
     @property
     def accepts(self) -> str:
         """The content of its body: JSON, or an archive if the handler takes bytes."""
-        if self.raw:
+        if self.raw or self.body is Incoming:
             return ANYTHING
         return ARCHIVE if self.body is bytes else JSON
 
@@ -230,7 +231,7 @@ class Routes:
                     body=hints.get("body"),
                     query=hints.get("query") or self._query(scope, hints.get("body")),
                     reply=_reply_type(hints["return"]),
-                    documented=documented or hints.get("body"),
+                    documented=documented or _documented(hints.get("body")),
                 )
             )
             return handler
@@ -243,6 +244,10 @@ class Routes:
 
 
 _SPECIAL = frozenset({"call", "body", "query", "return"})
+
+
+def _documented(body: Any) -> Any:
+    return bytes if body is Incoming else body
 
 
 def _default_log(method: str, roles: tuple[Role, ...]) -> AuditLog | None:

@@ -6,7 +6,6 @@ answer, the audit log and the metrics.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Mapping
@@ -29,7 +28,6 @@ from holdfast.errors import (
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
-    TooLarge,
 )
 from holdfast.model import bounds
 from holdfast.model.audit import AuditEntry, AuditLog
@@ -39,14 +37,13 @@ from holdfast.server.auth.identity import NOBODY
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call, Services
 from holdfast.server.http.declare import JSON, Answer, Route, Scope
+from holdfast.server.http.incoming import BODY_TIMEOUT_S, Incoming
 from holdfast.server.views.fields import Body
 from holdfast.server.views.invalid import misfit
 from holdfast.store.actors import acting_as
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: How long a body may take to arrive.
-BODY_TIMEOUT_S = 30.0
 #: No valid name is longer; the audit log truncates longer ones.
 _SHOWN = 2 * bounds.ID_CHARS
 #: Codes of calls that the store refused as a whole.
@@ -147,7 +144,9 @@ class Pipeline:
             arguments |= {"query": query} if route.takes_query else {}
         elif call.request.scope["query_string"]:
             _refuse_query(call.request, route)
-        if route.reads_body:
+        if route.body is Incoming:
+            arguments["body"] = Incoming(call.request, route.most_bytes)
+        elif route.reads_body:
             data = await _read(call.request, route.most_bytes)
             decoder = self._decoders.get(route)
             body = data if decoder is None else _decoded(decoder, data)
@@ -189,26 +188,9 @@ class Pipeline:
 
 async def _read(request: Request, most: int) -> bytes:
     """Read a body, up to the limit of its route."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > most:
-        raise _too_large(most)
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > most:
-                    raise _too_large(most)
-                chunks.append(chunk)
-    except TimeoutError:
-        message = f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s"
-        raise Malformed(message, field="body") from None
+    incoming = Incoming(request, most, timeout_s=BODY_TIMEOUT_S)
+    chunks = [chunk async for chunk in incoming.pieces()]
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-
-def _too_large(most: int) -> TooLarge:
-    return TooLarge(f"body: is larger than {most} bytes", field="body", limit=most)
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:

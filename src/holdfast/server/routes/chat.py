@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Raw, UnsetType
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.files import File, FileLimits
 from holdfast.model.sessions import Entry, Session, SessionState
 from holdfast.operate.live_session import ReplyPart, watch
 from holdfast.server.chat.page import page
 from holdfast.server.chat.visit import Visit
+from holdfast.server.chat.visitors import Visitor
 from holdfast.server.http import static
+from holdfast.server.http.attachment import attachment
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes, Scope
+from holdfast.server.http.incoming import Incoming
 from holdfast.server.http.sse import MEDIA_TYPE, EventStream, Sse
 from holdfast.server.views.fields import Body, Key, Query, View
+from holdfast.server.views.files import FileView
 
 routes: Routes = Routes("chat", "The web chat, for people without an API key.")
 
@@ -40,13 +45,13 @@ _VISITING = (*_AT_DOOR, errors.InvalidToken)
 @routes.get(
     "/chat/{env}/{name}",
     scope=Scope.PUBLIC,
-    errors=(errors.WebChatNotFound,),
+    errors=(errors.WebChatNotFound, errors.RateLimited, errors.StoreUnavailable),
     media_type="text/html",
 )
 async def show(call: Call, env: str, name: str) -> Response:
     """Show the chat. It is the same page for every visitor."""
-    call.services.doors.find(env, name)
-    return page(call.services.settings.web_chat_origins)
+    call.count_address()
+    return page((await call.services.doors.find(env, name)).origins)
 
 
 @routes.get("/chat/embed.js", scope=Scope.PUBLIC, media_type="text/javascript")
@@ -105,6 +110,28 @@ class StandingView(View):
         return cls(state=session.state, person=session.person)
 
 
+class TakesView(View):
+    """The files that a chat takes."""
+
+    #: Of one file.
+    most_bytes: int
+    #: Of one message.
+    most_files: int
+    #: The endings of their names.
+    extensions: list[str]
+
+    @classmethod
+    def of(cls, limits: FileLimits) -> TakesView | None:
+        """Show the limits; None: no file is taken."""
+        if not limits.most_bytes:
+            return None
+        return cls(
+            most_bytes=limits.most_bytes,
+            most_files=bounds.MESSAGE_FILES,
+            extensions=limits.extensions,
+        )
+
+
 class VisitView(View):
     """A session as a page shows it at first."""
 
@@ -117,6 +144,8 @@ class VisitView(View):
     conversation: int
     #: The most bytes that a message may have.
     most_bytes: int = bounds.MESSAGE_BYTES
+    #: The files that the chat takes; null: none.
+    files: TakesView | None = None
 
 
 _CHANGING: dict[str, Any] = {"scope": Scope.PUBLIC, "role": Role.SUBMITTER}
@@ -129,22 +158,24 @@ async def begin(call: Call, env: str, name: str) -> Answer[VisitView]:
     """Begin or continue a visit: the answer sets the cookie that the other calls need."""
     visit = await Visit.at(call, env, name)
     visitor = visit.welcome()
-    view = await _visit(call, visitor.key.id, visitor.number)
+    view = await _visit(visit, visitor)
     return Answer(view, 200, visit.remember(visitor))
 
 
-async def _visit(call: Call, session_id: str, number: int) -> VisitView:
+async def _visit(visit: Visit, visitor: Visitor) -> VisitView:
+    files, number = TakesView.of(visit.door.files), visitor.number
     try:
-        found = await call.engine.sessions.latest(session_id, limit=PAGE)
+        found = await visit.call.engine.sessions.latest(visitor.key.id, limit=PAGE)
     except errors.SessionNotFound:
         nothing = StandingView(state=SessionState.IDLE)
-        return VisitView(lines=[], more=False, standing=nothing, conversation=number)
+        return VisitView(lines=[], more=False, standing=nothing, conversation=number, files=files)
     entries = found.entries
     return VisitView(
         lines=_lines(entries),
         more=bool(entries) and entries[0].number > 1 and len(entries) == PAGE,
         standing=StandingView.of(found.session),
         conversation=number,
+        files=files,
     )
 
 
@@ -160,12 +191,16 @@ class MessageBody(Body):
     data: Raw | UnsetType = UNSET
     #: The number of the reply that has the button or the form.
     reply: Annotated[int, Meta(ge=1, le=bounds.AMOUNT)] | UnsetType = UNSET
+    #: The ids of files that were uploaded for it.
+    files: Annotated[tuple[Key, ...], Meta(max_length=bounds.MESSAGE_FILES)] = ()
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self, files: Sequence[File]) -> dict[str, Any]:
         """Return what the conversation receives."""
         parts = {name: getattr(self, name) for name in ("text", "choice", "data", "reply")}
         given = {name: part for name, part in parts.items() if part is not UNSET}
-        if not given.keys() & {"text", "choice", "data"}:
+        if files:
+            given["files"] = [file.reference() for file in files]
+        if not given.keys() & {"text", "choice", "data", "files"}:
             raise errors.InvalidInput("text: a message must say something", field="text")
         return given
 
@@ -183,6 +218,7 @@ class ReceivedView(View):
         errors.SessionBusy,
         errors.SessionFull,
         errors.WebChatUnavailable,
+        errors.FileNotFound,
         errors.StoreFull,
     ),
     example={"id": "m-1", "text": "Hello"},
@@ -192,8 +228,54 @@ class ReceivedView(View):
 async def say(call: Call, env: str, name: str, body: MessageBody) -> Answer[ReceivedView]:
     """Send a message. Replies come as events; repeat the call if you do not know its outcome."""
     visit = await Visit.at(call, env, name)
-    headers = await visit.deliver(body.id, body.payload())
+    files = [await visit.attached(file) for file in body.files]
+    headers = await visit.deliver(body.id, body.payload(files))
     return Answer(ReceivedView(id=body.id), 200, headers)
+
+
+class UploadQuery(Query):
+    """How the file is called."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=bounds.REASON_CHARS)]
+
+
+@routes.post(
+    "/chat/{env}/{name}/files",
+    errors=(
+        *_VISITING,
+        errors.FilesNotTaken,
+        errors.FilesFull,
+        errors.FileRefused,
+        errors.BackendFailed,
+    ),
+    query_example={"name": "order.docx"},
+    most_bytes=bounds.FILE_BYTES,
+    **_CHANGING,
+)
+async def upload(call: Call, env: str, name: str, body: Incoming, query: UploadQuery) -> FileView:
+    """Upload a file for a message, which then names its id. The body is the file itself."""
+    visit = await Visit.at(call, env, name)
+    session, limits = visit.session, visit.door.files
+    if not limits.most_bytes:
+        raise errors.FilesNotTaken("this chat takes no files")
+    with call.services.uploads.one(session):
+        pieces = body.pieces(limits.most_bytes)
+        file = await call.engine.files.add(session, query.name, pieces, limits)
+    return FileView.of(file)
+
+
+@routes.get(
+    "/chat/{env}/{name}/files/{file}",
+    scope=Scope.PUBLIC,
+    errors=(*_VISITING, errors.FileNotFound, errors.InvalidRecord, errors.BackendFailed),
+    media_type="application/octet-stream",
+)
+async def download(call: Call, env: str, name: str, file: str) -> StreamingResponse:
+    """Read a file of the visitor's session."""
+    visit = await Visit.at(call, env, name)
+    files = call.engine.files
+    found = await files.attached(visit.session, file)
+    return attachment(found, files.content(visit.session, file))
 
 
 class LinesQuery(Query):
@@ -295,5 +377,5 @@ async def restart(call: Call, env: str, name: str) -> Answer[VisitView]:
     with contextlib.suppress(errors.SessionNotFound):
         await call.engine.sessions.end(visit.session, reason="the visitor started over")
     visitor = visit.visitor.again(visit.now_ms)
-    view = await _visit(call, visitor.key.id, visitor.number)
+    view = await _visit(visit, visitor)
     return Answer(view, 200, visit.remember(visitor))

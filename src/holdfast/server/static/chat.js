@@ -1113,6 +1113,93 @@ function useSignalEffect(i4, n3) {
   }, []);
 }
 
+// chat/calls.ts
+var Refusal = class extends Error {
+  constructor(status, code, detail, retryAfter) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.retryAfter = retryAfter;
+  }
+  status;
+  code;
+  retryAfter;
+  /** Whether the same call may succeed later. */
+  get passes() {
+    return this.status === 429 || this.status >= 500;
+  }
+};
+var base = location.pathname.split("/").at(-1);
+async function call(what, body) {
+  const init = { credentials: "same-origin", cache: "no-store" };
+  if (body !== void 0) {
+    init.method = "POST";
+    init.headers = { "Content-Type": "application/json" };
+    init.body = JSON.stringify(body);
+  }
+  const response = await fetch(`${base}/${what}`, init);
+  if (!response.ok) throw await refusalOf(response);
+  return await response.json();
+}
+var begin = () => call("session", {});
+var restart = () => call("restart", {});
+var say = ({ files, ...message }) => call("messages", files ? { ...message, files: files.map((file) => file.id) } : message);
+var fileAddress = (id) => `${base}/files/${id}`;
+var earlier = (before) => call(`lines?before=${before}`);
+async function openEvents(after, signal) {
+  const response = await fetch(`${base}/events?after=${after}`, {
+    credentials: "same-origin",
+    cache: "no-store",
+    headers: { Accept: "text/event-stream" },
+    signal
+  });
+  if (!response.ok) throw await refusalOf(response);
+  return response;
+}
+function upload(file, stop, progress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", `${base}/files?name=${encodeURIComponent(file.name)}`);
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = ({ loaded, total }) => progress(loaded / (total || 1));
+    request.onload = () => {
+      if (request.status === 200) resolve(JSON.parse(request.responseText));
+      else reject(refusal(request.status, request.responseText, request.getResponseHeader("Retry-After")));
+    };
+    request.onerror = request.onabort = () => reject(new TypeError("the upload was cut"));
+    stop.addEventListener("abort", () => request.abort());
+    request.send(file);
+  });
+}
+async function refusalOf(response) {
+  return refusal(response.status, await response.text().catch(() => ""), response.headers.get("Retry-After"));
+}
+function refusal(status, text, after) {
+  const wait = Number(after) || 0;
+  try {
+    const problem = JSON.parse(text);
+    return new Refusal(status, String(problem.code), String(problem.detail), wait);
+  } catch {
+    return new Refusal(status, "unknown", text, wait);
+  }
+}
+async function* readEvents(response, heard) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    heard();
+    text += value;
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const block = text.slice(0, end);
+      text = text.slice(end + 2);
+      const fields = new Map(block.split("\n").map((line) => line.split(/: ?(.*)/s, 2)));
+      if (fields.has("event")) yield { event: fields.get("event"), data: fields.get("data") ?? "" };
+    }
+  }
+}
+
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
 var f4 = /* @__PURE__ */ Symbol.for("pv");
 var o4 = 0;
@@ -1126,6 +1213,8 @@ function a4(t4, e4, n3, u4, a5, i4) {
 
 // chat/icons.tsx
 var PATHS = {
+  clip: "M19.5 11.5l-7.6 7.6a4.6 4.6 0 0 1-6.5-6.5l8-8a3.1 3.1 0 0 1 4.4 4.4l-7.9 7.9a1.6 1.6 0 0 1-2.2-2.2l7.1-7.1",
+  file: "M13.5 3.5H7a1.5 1.5 0 0 0-1.5 1.5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5",
   send: "M5 12h13M12.5 6l6 6-6 6",
   restart: "M4.5 12a7.5 7.5 0 1 0 2.4-5.5M4 3.5v4.2h4.2",
   close: "M6 6l12 12M18 6L6 18",
@@ -1137,297 +1226,28 @@ var PATHS = {
   out: "M10 5H5v14h14v-5M14 4h6v6M20 4l-9 9"
 };
 function Icon({ name }) {
-  return /* @__PURE__ */ a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false", children: /* @__PURE__ */ a4("path", { d: PATHS[name] }) });
+  return a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false", children: a4("path", { d: PATHS[name] }) });
 }
 function Avatar({ name }) {
-  return /* @__PURE__ */ a4("span", { class: "avatar", "aria-hidden": "true", children: Array.from(name)[0]?.toUpperCase() });
-}
-
-// chat/words.ts
-var en = {
-  write: "Write a message",
-  begin: "Write a message to start.",
-  send: "Send",
-  online: "Online",
-  connecting: "Connecting…",
-  reconnecting: "Connecting again…",
-  offline: "Offline. Messages are sent when you are back.",
-  answering: "{0} is answering",
-  over: "Start over",
-  overAsk: "Start over?",
-  overMeans: "The conversation ends here, and this page forgets it.",
-  overFailed: "That did not work. Try again in a moment.",
-  cancel: "Cancel",
-  close: "Close chat",
-  earlier: "Earlier messages",
-  fresh: "{0} new",
-  conversation: "Conversation",
-  messages: "Messages",
-  you: "You",
-  reply: "Reply",
-  answers: "Answers",
-  waiting: "Waiting to send",
-  sending: "Sending",
-  sent: "Sent",
-  failed: "Not sent",
-  again: "Try again",
-  remove: "Remove",
-  typing: "An answer is being written.",
-  form: "Form",
-  formSent: "Form sent",
-  formOpen: "Form not filled in",
-  optional: "optional",
-  choose: "Choose",
-  empty: "Please fill this in.",
-  number: "Please write a number.",
-  integer: "Please write a whole number.",
-  yes: "yes",
-  no: "no",
-  open: "Open",
-  picture: "Picture",
-  card: "Card",
-  tooLong: "This message is too long.",
-  busy: "The last message is still being answered.",
-  full: "Too many messages are waiting for an answer.",
-  closed: "This chat is closed.",
-  nothing: "There is no chat at this address."
-};
-var de = {
-  write: "Nachricht schreiben",
-  begin: "Schreiben Sie eine Nachricht.",
-  send: "Senden",
-  online: "Online",
-  connecting: "Verbindung wird aufgebaut…",
-  reconnecting: "Verbindung wird wiederhergestellt…",
-  offline: "Offline. Nachrichten werden gesendet, sobald Sie wieder verbunden sind.",
-  answering: "{0} antwortet",
-  over: "Neu beginnen",
-  overAsk: "Neu beginnen?",
-  overMeans: "Das Gespräch endet hier, und diese Seite vergisst es.",
-  overFailed: "Das hat nicht geklappt. Versuchen Sie es gleich noch einmal.",
-  cancel: "Abbrechen",
-  close: "Chat schließen",
-  earlier: "Frühere Nachrichten",
-  fresh: "{0} neu",
-  conversation: "Gespräch",
-  messages: "Nachrichten",
-  you: "Sie",
-  reply: "Antwort",
-  answers: "Antworten",
-  waiting: "Wartet auf Verbindung",
-  sending: "Wird gesendet",
-  sent: "Gesendet",
-  failed: "Nicht gesendet",
-  again: "Noch einmal",
-  remove: "Entfernen",
-  typing: "Eine Antwort wird geschrieben.",
-  form: "Formular",
-  formSent: "Formular gesendet",
-  formOpen: "Formular nicht ausgefüllt",
-  optional: "freiwillig",
-  choose: "Auswählen",
-  empty: "Bitte ausfüllen.",
-  number: "Bitte eine Zahl eingeben.",
-  integer: "Bitte eine ganze Zahl eingeben.",
-  yes: "ja",
-  no: "nein",
-  open: "Öffnen",
-  picture: "Bild",
-  card: "Karte",
-  tooLong: "Diese Nachricht ist zu lang.",
-  busy: "Die letzte Nachricht wird noch beantwortet.",
-  full: "Zu viele Nachrichten warten auf eine Antwort.",
-  closed: "Dieser Chat ist geschlossen.",
-  nothing: "Unter dieser Adresse gibt es keinen Chat."
-};
-var fr = {
-  write: "Écrire un message",
-  begin: "Écrivez un message pour commencer.",
-  send: "Envoyer",
-  online: "En ligne",
-  connecting: "Connexion…",
-  reconnecting: "Reconnexion…",
-  offline: "Hors ligne. Les messages partiront à votre retour.",
-  answering: "{0} vous répond",
-  over: "Recommencer",
-  overAsk: "Recommencer ?",
-  overMeans: "La conversation se termine ici et cette page l’oublie.",
-  overFailed: "Cela n’a pas fonctionné. Réessayez dans un instant.",
-  cancel: "Annuler",
-  close: "Fermer le chat",
-  earlier: "Messages précédents",
-  fresh: "{0} nouveaux",
-  conversation: "Conversation",
-  messages: "Messages",
-  you: "Vous",
-  reply: "Réponse",
-  answers: "Réponses",
-  waiting: "En attente d’envoi",
-  sending: "Envoi",
-  sent: "Envoyé",
-  failed: "Non envoyé",
-  again: "Réessayer",
-  remove: "Supprimer",
-  typing: "Une réponse est en cours de rédaction.",
-  form: "Formulaire",
-  formSent: "Formulaire envoyé",
-  formOpen: "Formulaire non rempli",
-  optional: "facultatif",
-  choose: "Choisir",
-  empty: "Veuillez remplir ce champ.",
-  number: "Veuillez saisir un nombre.",
-  integer: "Veuillez saisir un nombre entier.",
-  yes: "oui",
-  no: "non",
-  open: "Ouvrir",
-  picture: "Image",
-  card: "Carte",
-  tooLong: "Ce message est trop long.",
-  busy: "Le dernier message est encore en cours de traitement.",
-  full: "Trop de messages attendent une réponse.",
-  closed: "Ce chat est fermé.",
-  nothing: "Il n’y a pas de chat à cette adresse."
-};
-var ar = {
-  write: "اكتب رسالة",
-  begin: "اكتب رسالة للبدء.",
-  send: "إرسال",
-  online: "متصل",
-  connecting: "جارٍ الاتصال…",
-  reconnecting: "جارٍ إعادة الاتصال…",
-  offline: "غير متصل. ستُرسل الرسائل عند عودة الاتصال.",
-  answering: "يجيبك {0}",
-  over: "البدء من جديد",
-  overAsk: "هل تريد البدء من جديد؟",
-  overMeans: "تنتهي المحادثة هنا، ولن تُعرض في هذه الصفحة.",
-  overFailed: "لم ينجح ذلك. حاول مرة أخرى بعد قليل.",
-  cancel: "إلغاء",
-  close: "إغلاق الدردشة",
-  earlier: "رسائل سابقة",
-  fresh: "{0} جديدة",
-  conversation: "المحادثة",
-  messages: "الرسائل",
-  you: "أنت",
-  reply: "الرد",
-  answers: "الإجابات",
-  waiting: "في انتظار الإرسال",
-  sending: "جارٍ الإرسال",
-  sent: "أُرسلت",
-  failed: "لم تُرسل",
-  again: "إعادة المحاولة",
-  remove: "إزالة",
-  typing: "تجري كتابة رد.",
-  form: "نموذج",
-  formSent: "أُرسل النموذج",
-  formOpen: "لم يُملأ النموذج",
-  optional: "اختياري",
-  choose: "اختر",
-  empty: "يرجى ملء هذا الحقل.",
-  number: "يرجى كتابة رقم.",
-  integer: "يرجى كتابة عدد صحيح.",
-  yes: "نعم",
-  no: "لا",
-  open: "فتح",
-  picture: "صورة",
-  card: "بطاقة",
-  tooLong: "هذه الرسالة طويلة جدًا.",
-  busy: "لا تزال الرسالة الأخيرة قيد الرد.",
-  full: "رسائل كثيرة تنتظر الرد.",
-  closed: "هذه الدردشة مغلقة.",
-  nothing: "لا توجد دردشة في هذا العنوان."
-};
-var LANGUAGES = { en, de, fr, ar };
-var words = { ...en };
-function speak(language) {
-  Object.assign(words, LANGUAGES[baseOf(language)] ?? en);
-}
-function known(languages) {
-  return languages.find((language) => baseOf(language) in LANGUAGES) ?? "en";
-}
-function baseOf(language) {
-  return language.split("-")[0].toLowerCase();
-}
-function phrase(text, value) {
-  return text.replace("{0}", String(value));
-}
-
-// chat/composer.tsx
-var MOST_PX = 160;
-function Composer({ chat: chat2, placeholder, most }) {
-  const text = useSignal("");
-  const input = T2(null);
-  const isPhone = matchMedia("(pointer: coarse)").matches;
-  A2(() => {
-    if (!isPhone) input.current?.focus({ preventScroll: true });
-  }, []);
-  const grow = () => {
-    const element = input.current;
-    element.style.height = "auto";
-    element.style.height = `${Math.min(element.scrollHeight + 2, MOST_PX)}px`;
-  };
-  const send = () => {
-    const said = text.value.trim();
-    if (!said) return;
-    chat2.say(said);
-    text.value = "";
-    input.current.value = "";
-    grow();
-    input.current.focus();
-  };
-  const pressed = (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || isPhone) return;
-    event.preventDefault();
-    send();
-  };
-  return /* @__PURE__ */ a4(
-    "form",
-    {
-      class: "composer column",
-      onSubmit: (event) => {
-        event.preventDefault();
-        send();
-      },
-      children: [
-        /* @__PURE__ */ a4("label", { class: "hidden", for: "message", children: placeholder }),
-        /* @__PURE__ */ a4(
-          "textarea",
-          {
-            id: "message",
-            ref: input,
-            rows: 1,
-            dir: "auto",
-            maxLength: most,
-            placeholder,
-            enterkeyhint: "send",
-            onInput: (event) => {
-              text.value = event.currentTarget.value;
-              grow();
-            },
-            onKeyDown: pressed
-          }
-        ),
-        /* @__PURE__ */ a4("button", { type: "submit", class: "send", "aria-label": words.send, disabled: !text.value.trim(), children: /* @__PURE__ */ a4(Icon, { name: "send" }) })
-      ]
-    }
-  );
+  return a4("span", { class: "avatar", "aria-hidden": "true", children: Array.from(name)[0]?.toUpperCase() });
 }
 
 // chat/markdown.tsx
 var LINK = /\[([^\]\n]+)\]\(([^)\s]+)\)/;
 var BARE = /\bhttps?:\/\/[^\s<>"')\]]*[^\s<>"')\].,;:!?]/;
 var SPANS = [
-  [/`([^`\n]+)`/, (match) => /* @__PURE__ */ a4("code", { children: match[1] })],
+  [/`([^`\n]+)`/, (match) => a4("code", { children: match[1] })],
   [LINK, (match) => linked(match[2], inline(match[1]), match[0])],
   [BARE, (match) => linked(match[0], match[0], match[0])],
-  [/\*\*(?=\S)([^\n]*?\S)\*\*/, (match) => /* @__PURE__ */ a4("strong", { children: inline(match[1]) })],
-  [/__(?=\S)([^\n]*?\S)__/, (match) => /* @__PURE__ */ a4("strong", { children: inline(match[1]) })],
-  [/~~(?=\S)([^\n]*?\S)~~/, (match) => /* @__PURE__ */ a4("del", { children: inline(match[1]) })],
-  [/(?<![\w*])\*(?=[^\s*])([^\n]*?[^\s*])\*(?![\w*])/, (match) => /* @__PURE__ */ a4("em", { children: inline(match[1]) })],
-  [/(?<![\w_])_(?=[^\s_])([^\n]*?[^\s_])_(?![\w_])/, (match) => /* @__PURE__ */ a4("em", { children: inline(match[1]) })]
+  [/\*\*(?=\S)([^\n]*?\S)\*\*/, (match) => a4("strong", { children: inline(match[1]) })],
+  [/__(?=\S)([^\n]*?\S)__/, (match) => a4("strong", { children: inline(match[1]) })],
+  [/~~(?=\S)([^\n]*?\S)~~/, (match) => a4("del", { children: inline(match[1]) })],
+  [/(?<![\w*])\*(?=[^\s*])([^\n]*?[^\s*])\*(?![\w*])/, (match) => a4("em", { children: inline(match[1]) })],
+  [/(?<![\w_])_(?=[^\s_])([^\n]*?[^\s_])_(?![\w_])/, (match) => a4("em", { children: inline(match[1]) })]
 ];
 function linked(address, label, otherwise) {
   if (!isAddress(address)) return otherwise;
-  return /* @__PURE__ */ a4("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", children: label });
+  return a4("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", children: label });
 }
 function isAddress(address) {
   if (typeof address !== "string" || !/^(https?:\/\/|mailto:)/i.test(address)) return false;
@@ -1455,7 +1275,7 @@ function spans(text, kinds) {
   return found;
 }
 function Plain({ text }) {
-  return /* @__PURE__ */ a4("p", { class: "plain", dir: "auto", children: spans(text, [SPANS[2]]) });
+  return a4("p", { class: "plain", dir: "auto", children: spans(text, [SPANS[2]]) });
 }
 function blocksOf(text) {
   const blocks = [];
@@ -1505,21 +1325,21 @@ function render(block) {
   const first = lines[0];
   if (/^\s*(```|~~~)/.test(first)) {
     const isClosed = lines.length > 1 && /^\s*(```|~~~)\s*$/.test(lines.at(-1));
-    return /* @__PURE__ */ a4("pre", { tabIndex: 0, dir: "ltr", children: /* @__PURE__ */ a4("code", { children: lines.slice(1, isClosed ? -1 : void 0).join("\n") }) });
+    return a4("pre", { tabIndex: 0, dir: "ltr", children: a4("code", { children: lines.slice(1, isClosed ? -1 : void 0).join("\n") }) });
   }
   switch (kindOf(first)) {
     case "rule":
-      return /* @__PURE__ */ a4("hr", {});
+      return a4("hr", {});
     case "heading":
-      return lines.map((line) => /* @__PURE__ */ a4("p", { class: "heading", dir: "auto", children: inline(line.replace(HEADING, "")) }));
+      return lines.map((line) => a4("p", { class: "heading", dir: "auto", children: inline(line.replace(HEADING, "")) }));
     case "quote":
-      return /* @__PURE__ */ a4("blockquote", { dir: "auto", children: broken(lines.map((line) => line.replace(QUOTE, ""))) });
+      return a4("blockquote", { dir: "auto", children: broken(lines.map((line) => line.replace(QUOTE, ""))) });
     case "bullet":
-      return /* @__PURE__ */ a4("ul", { dir: "auto", children: items(lines, BULLET) });
+      return a4("ul", { dir: "auto", children: items(lines, BULLET) });
     case "number":
-      return /* @__PURE__ */ a4("ol", { dir: "auto", start: parseInt(first, 10) || 1, children: items(lines, NUMBERED) });
+      return a4("ol", { dir: "auto", start: parseInt(first, 10) || 1, children: items(lines, NUMBERED) });
     default:
-      return /* @__PURE__ */ a4("p", { dir: "auto", children: broken(lines) });
+      return a4("p", { dir: "auto", children: broken(lines) });
   }
 }
 function items(lines, mark) {
@@ -1528,10 +1348,10 @@ function items(lines, mark) {
     if (mark.test(line)) found.push([line.replace(mark, "")]);
     else found.at(-1)?.push(line.trim());
   }
-  return found.map((item) => /* @__PURE__ */ a4("li", { children: broken(item) }));
+  return found.map((item) => a4("li", { children: broken(item) }));
 }
 function broken(lines) {
-  return lines.flatMap((line, at) => at ? [/* @__PURE__ */ a4("br", {}), ...inline(line)] : inline(line));
+  return lines.flatMap((line, at) => at ? [a4("br", {}), ...inline(line)] : inline(line));
 }
 var Block = class extends x {
   shouldComponentUpdate(next) {
@@ -1542,7 +1362,471 @@ var Block = class extends x {
   }
 };
 function Markdown({ text }) {
-  return /* @__PURE__ */ a4($, { children: blocksOf(text).map((source, at) => /* @__PURE__ */ a4(Block, { source }, at)) });
+  return a4($, { children: blocksOf(text).map((source, at) => a4(Block, { source }, at)) });
+}
+
+// chat/words.ts
+var en = {
+  write: "Write a message",
+  begin: "Write a message to start.",
+  send: "Send",
+  online: "Online",
+  connecting: "Connecting…",
+  reconnecting: "Connecting again…",
+  offline: "Offline. Messages are sent when you are back.",
+  answering: "{0} is answering",
+  over: "Start over",
+  overAsk: "Start over?",
+  overMeans: "The conversation ends here, and this page forgets it.",
+  overFailed: "That did not work. Try again in a moment.",
+  cancel: "Cancel",
+  close: "Close chat",
+  earlier: "Earlier messages",
+  fresh: "{0} new",
+  conversation: "Conversation",
+  messages: "Messages",
+  you: "You",
+  reply: "Reply",
+  answers: "Answers",
+  waiting: "Waiting to send",
+  sending: "Sending",
+  sent: "Sent",
+  failed: "Not sent",
+  again: "Try again",
+  remove: "Remove",
+  typing: "An answer is being written.",
+  form: "Form",
+  formSent: "Form sent",
+  formOpen: "Form not filled in",
+  optional: "optional",
+  choose: "Choose",
+  empty: "Please fill this in.",
+  number: "Please write a number.",
+  integer: "Please write a whole number.",
+  yes: "yes",
+  no: "no",
+  open: "Open",
+  picture: "Picture",
+  card: "Card",
+  tooLong: "This message is too long.",
+  busy: "The last message is still being answered.",
+  full: "Too many messages are waiting for an answer.",
+  closed: "This chat is closed.",
+  nothing: "There is no chat at this address.",
+  attach: "Attach files",
+  dropHere: "Drop files here",
+  files: "Files",
+  tooBig: "Larger than {0}",
+  wrongKind: "This kind of file is not accepted",
+  filesFull: "This conversation takes no more files",
+  tooMany: "At most {0} files at a time."
+};
+var de = {
+  write: "Nachricht schreiben",
+  begin: "Schreiben Sie eine Nachricht.",
+  send: "Senden",
+  online: "Online",
+  connecting: "Verbindung wird aufgebaut…",
+  reconnecting: "Verbindung wird wiederhergestellt…",
+  offline: "Offline. Nachrichten werden gesendet, sobald Sie wieder verbunden sind.",
+  answering: "{0} antwortet",
+  over: "Neu beginnen",
+  overAsk: "Neu beginnen?",
+  overMeans: "Das Gespräch endet hier, und diese Seite vergisst es.",
+  overFailed: "Das hat nicht geklappt. Versuchen Sie es gleich noch einmal.",
+  cancel: "Abbrechen",
+  close: "Chat schließen",
+  earlier: "Frühere Nachrichten",
+  fresh: "{0} neu",
+  conversation: "Gespräch",
+  messages: "Nachrichten",
+  you: "Sie",
+  reply: "Antwort",
+  answers: "Antworten",
+  waiting: "Wartet auf Verbindung",
+  sending: "Wird gesendet",
+  sent: "Gesendet",
+  failed: "Nicht gesendet",
+  again: "Noch einmal",
+  remove: "Entfernen",
+  typing: "Eine Antwort wird geschrieben.",
+  form: "Formular",
+  formSent: "Formular gesendet",
+  formOpen: "Formular nicht ausgefüllt",
+  optional: "freiwillig",
+  choose: "Auswählen",
+  empty: "Bitte ausfüllen.",
+  number: "Bitte eine Zahl eingeben.",
+  integer: "Bitte eine ganze Zahl eingeben.",
+  yes: "ja",
+  no: "nein",
+  open: "Öffnen",
+  picture: "Bild",
+  card: "Karte",
+  tooLong: "Diese Nachricht ist zu lang.",
+  busy: "Die letzte Nachricht wird noch beantwortet.",
+  full: "Zu viele Nachrichten warten auf eine Antwort.",
+  closed: "Dieser Chat ist geschlossen.",
+  nothing: "Unter dieser Adresse gibt es keinen Chat.",
+  attach: "Dateien anhängen",
+  dropHere: "Dateien hier ablegen",
+  files: "Dateien",
+  tooBig: "Größer als {0}",
+  wrongKind: "Diese Art von Datei wird nicht angenommen",
+  filesFull: "Dieses Gespräch nimmt keine weiteren Dateien an",
+  tooMany: "Höchstens {0} Dateien auf einmal."
+};
+var fr = {
+  write: "Écrire un message",
+  begin: "Écrivez un message pour commencer.",
+  send: "Envoyer",
+  online: "En ligne",
+  connecting: "Connexion…",
+  reconnecting: "Reconnexion…",
+  offline: "Hors ligne. Les messages partiront à votre retour.",
+  answering: "{0} vous répond",
+  over: "Recommencer",
+  overAsk: "Recommencer ?",
+  overMeans: "La conversation se termine ici et cette page l’oublie.",
+  overFailed: "Cela n’a pas fonctionné. Réessayez dans un instant.",
+  cancel: "Annuler",
+  close: "Fermer le chat",
+  earlier: "Messages précédents",
+  fresh: "{0} nouveaux",
+  conversation: "Conversation",
+  messages: "Messages",
+  you: "Vous",
+  reply: "Réponse",
+  answers: "Réponses",
+  waiting: "En attente d’envoi",
+  sending: "Envoi",
+  sent: "Envoyé",
+  failed: "Non envoyé",
+  again: "Réessayer",
+  remove: "Supprimer",
+  typing: "Une réponse est en cours de rédaction.",
+  form: "Formulaire",
+  formSent: "Formulaire envoyé",
+  formOpen: "Formulaire non rempli",
+  optional: "facultatif",
+  choose: "Choisir",
+  empty: "Veuillez remplir ce champ.",
+  number: "Veuillez saisir un nombre.",
+  integer: "Veuillez saisir un nombre entier.",
+  yes: "oui",
+  no: "non",
+  open: "Ouvrir",
+  picture: "Image",
+  card: "Carte",
+  tooLong: "Ce message est trop long.",
+  busy: "Le dernier message est encore en cours de traitement.",
+  full: "Trop de messages attendent une réponse.",
+  closed: "Ce chat est fermé.",
+  nothing: "Il n’y a pas de chat à cette adresse.",
+  attach: "Joindre des fichiers",
+  dropHere: "Déposez les fichiers ici",
+  files: "Fichiers",
+  tooBig: "Plus de {0}",
+  wrongKind: "Ce type de fichier n’est pas accepté",
+  filesFull: "Cette conversation n’accepte plus de fichiers",
+  tooMany: "{0} fichiers à la fois au plus."
+};
+var ar = {
+  write: "اكتب رسالة",
+  begin: "اكتب رسالة للبدء.",
+  send: "إرسال",
+  online: "متصل",
+  connecting: "جارٍ الاتصال…",
+  reconnecting: "جارٍ إعادة الاتصال…",
+  offline: "غير متصل. ستُرسل الرسائل عند عودة الاتصال.",
+  answering: "يجيبك {0}",
+  over: "البدء من جديد",
+  overAsk: "هل تريد البدء من جديد؟",
+  overMeans: "تنتهي المحادثة هنا، ولن تُعرض في هذه الصفحة.",
+  overFailed: "لم ينجح ذلك. حاول مرة أخرى بعد قليل.",
+  cancel: "إلغاء",
+  close: "إغلاق الدردشة",
+  earlier: "رسائل سابقة",
+  fresh: "{0} جديدة",
+  conversation: "المحادثة",
+  messages: "الرسائل",
+  you: "أنت",
+  reply: "الرد",
+  answers: "الإجابات",
+  waiting: "في انتظار الإرسال",
+  sending: "جارٍ الإرسال",
+  sent: "أُرسلت",
+  failed: "لم تُرسل",
+  again: "إعادة المحاولة",
+  remove: "إزالة",
+  typing: "تجري كتابة رد.",
+  form: "نموذج",
+  formSent: "أُرسل النموذج",
+  formOpen: "لم يُملأ النموذج",
+  optional: "اختياري",
+  choose: "اختر",
+  empty: "يرجى ملء هذا الحقل.",
+  number: "يرجى كتابة رقم.",
+  integer: "يرجى كتابة عدد صحيح.",
+  yes: "نعم",
+  no: "لا",
+  open: "فتح",
+  picture: "صورة",
+  card: "بطاقة",
+  tooLong: "هذه الرسالة طويلة جدًا.",
+  busy: "لا تزال الرسالة الأخيرة قيد الرد.",
+  full: "رسائل كثيرة تنتظر الرد.",
+  closed: "هذه الدردشة مغلقة.",
+  nothing: "لا توجد دردشة في هذا العنوان.",
+  attach: "إرفاق ملفات",
+  dropHere: "أفلت الملفات هنا",
+  files: "الملفات",
+  tooBig: "أكبر من {0}",
+  wrongKind: "هذا النوع من الملفات غير مقبول",
+  filesFull: "لا تقبل هذه المحادثة المزيد من الملفات",
+  tooMany: "{0} ملفات كحد أقصى في المرة الواحدة."
+};
+var LANGUAGES = { en, de, fr, ar };
+var words = { ...en };
+function speak(language) {
+  Object.assign(words, LANGUAGES[baseOf(language)] ?? en);
+}
+function known(languages) {
+  return languages.find((language) => baseOf(language) in LANGUAGES) ?? "en";
+}
+function baseOf(language) {
+  return language.split("-")[0].toLowerCase();
+}
+function phrase(text, value) {
+  return text.replace("{0}", String(value));
+}
+
+// chat/uploads.ts
+var Uploads = class {
+  constructor(takes) {
+    this.takes = takes;
+  }
+  takes;
+  items = y3([]);
+  /** Why nothing was added. */
+  notice = y3("");
+  isBusy = O(() => this.items.value.some((item) => !item.file && !item.problem));
+  ready = O(() => this.items.value.flatMap((item) => item.file ?? []));
+  stops = /* @__PURE__ */ new Map();
+  last = 0;
+  add(files) {
+    const takes = this.takes();
+    if (!takes) return;
+    this.notice.value = "";
+    for (const file of files) {
+      if (this.items.value.length >= takes.most_files) {
+        this.notice.value = phrase(words.tooMany, takes.most_files);
+        return;
+      }
+      void this.send(file, takes);
+    }
+  }
+  /** Forget a file, or stop its upload. */
+  remove(key) {
+    this.stops.get(key)?.abort();
+    this.notice.value = "";
+    this.items.value = this.items.value.filter((item) => item.key !== key);
+  }
+  /** Hand over what is uploaded. */
+  take() {
+    const files = this.ready.value;
+    this.items.value = this.items.value.filter((item) => !item.file);
+    this.notice.value = "";
+    return files;
+  }
+  clear() {
+    for (const { key } of this.items.value) this.remove(key);
+  }
+  async send(file, takes) {
+    const key = ++this.last;
+    const problem = problemOf(file, takes);
+    this.items.value = [...this.items.value, { key, name: file.name, size: file.size, done: 0, ...problem && { problem } }];
+    if (problem) return;
+    const stop = new AbortController();
+    this.stops.set(key, stop);
+    try {
+      const known2 = await upload(file, stop.signal, (done) => this.change(key, { done }));
+      this.change(key, { done: 1, file: known2 });
+    } catch (error) {
+      if (!stop.signal.aborted) this.change(key, { problem: reasonOf(error, takes) });
+    }
+    this.stops.delete(key);
+  }
+  change(key, change) {
+    this.items.value = this.items.value.map((item) => item.key === key ? { ...item, ...change } : item);
+  }
+};
+function problemOf(file, takes) {
+  const name = file.name.toLowerCase();
+  if (!takes.extensions.some((ending) => name.endsWith(ending))) return words.wrongKind;
+  return file.size > takes.most_bytes ? tooBig(takes) : "";
+}
+function reasonOf(error, takes) {
+  switch (error instanceof Refusal ? error.code : "") {
+    case "too_large":
+      return tooBig(takes);
+    case "file_refused":
+      return words.wrongKind;
+    case "files_full":
+      return words.filesFull;
+    default:
+      return words.failed;
+  }
+}
+var tooBig = (takes) => phrase(words.tooBig, sizeOf(takes.most_bytes));
+var UNITS = ["byte", "kilobyte", "megabyte"];
+function sizeOf(bytes) {
+  const power = bytes < 1e3 ? 0 : bytes < 1e6 ? 1 : 2;
+  const format = { style: "unit", unit: UNITS[power], unitDisplay: "short", maximumFractionDigits: power ? 1 : 0 };
+  return new Intl.NumberFormat(document.documentElement.lang || void 0, format).format(bytes / 1e3 ** power);
+}
+
+// chat/files.tsx
+var SHOWN = /^image\/(png|jpeg|gif|webp)$/;
+function Files({ files }) {
+  return a4("ul", { class: "files", children: files.map((file, at) => a4("li", { children: a4(FileLink, { file }) }, file.id ?? at)) });
+}
+function FileLink({ file }) {
+  const name = file.name || words.files;
+  const address = file.id ? fileAddress(file.id) : file.url;
+  if (!address || !file.id && !isAddress(address)) return null;
+  const isPicture = file.id && SHOWN.test(file.type ?? "");
+  return a4(
+    "a",
+    {
+      class: isPicture ? "file shown" : "file",
+      href: address,
+      ...file.id ? { download: name } : { target: "_blank", rel: "noopener noreferrer nofollow" },
+      children: isPicture ? a4("img", { src: address, alt: name, loading: "lazy" }) : a4($, { children: [
+        a4(Icon, { name: "file" }),
+        a4("bdi", { class: "file-name", children: name }),
+        file.size !== void 0 && a4("span", { class: "file-size", children: sizeOf(file.size) })
+      ] })
+    }
+  );
+}
+function Tray({ uploads }) {
+  const items2 = uploads.items.value;
+  if (!items2.length && !uploads.notice.value) return null;
+  return a4("div", { class: "tray column", children: [
+    a4("ul", { "aria-label": words.files, children: items2.map((item) => a4("li", { class: `upload${item.problem ? " failed" : ""}`, children: [
+      a4(Icon, { name: item.problem ? "warning" : item.file ? "check" : "file" }),
+      a4("span", { class: "upload-text", children: [
+        a4("bdi", { class: "file-name", children: item.name }),
+        a4("span", { class: "file-size", children: item.problem ?? sizeOf(item.size) })
+      ] }),
+      !item.file && !item.problem && a4("progress", { max: 1, value: item.done, "aria-label": item.name }),
+      a4(
+        "button",
+        {
+          type: "button",
+          class: "tool",
+          "aria-label": `${item.file || item.problem ? words.remove : words.cancel}: ${item.name}`,
+          onClick: () => uploads.remove(item.key),
+          children: a4(Icon, { name: "close" })
+        }
+      )
+    ] }, item.key)) }),
+    a4("p", { class: uploads.notice.value ? "problem" : "hidden", role: "status", children: uploads.notice.value || items2.map((item) => item.problem && `${item.name}: ${item.problem}`).filter(Boolean).join(" ") })
+  ] });
+}
+
+// chat/composer.tsx
+var MOST_PX = 160;
+function Composer({ chat: chat2, placeholder, most }) {
+  const text = useSignal("");
+  const input = T2(null);
+  const isPhone = matchMedia("(pointer: coarse)").matches;
+  const { uploads } = chat2;
+  const isReady = !uploads.isBusy.value && (text.value.trim() !== "" || uploads.ready.value.length > 0);
+  A2(() => {
+    if (!isPhone) input.current?.focus({ preventScroll: true });
+  }, []);
+  const grow = () => {
+    const element = input.current;
+    element.style.height = "auto";
+    element.style.height = `${Math.min(element.scrollHeight + 2, MOST_PX)}px`;
+  };
+  const send = () => {
+    if (!isReady) return;
+    chat2.say(text.value.trim(), uploads.take());
+    text.value = "";
+    input.current.value = "";
+    grow();
+    input.current.focus();
+  };
+  const pressed = (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || isPhone) return;
+    event.preventDefault();
+    send();
+  };
+  const pasted = (event) => {
+    const files = event.clipboardData?.files;
+    if (!files?.length || !chat2.takes.value) return;
+    event.preventDefault();
+    uploads.add(files);
+  };
+  return a4($, { children: [
+    a4(Tray, { uploads }),
+    a4(
+      "form",
+      {
+        class: "composer column",
+        onSubmit: (event) => {
+          event.preventDefault();
+          send();
+        },
+        children: [
+          chat2.takes.value && a4(Attach, { chat: chat2 }),
+          a4("label", { class: "hidden", for: "message", children: placeholder }),
+          a4(
+            "textarea",
+            {
+              id: "message",
+              ref: input,
+              rows: 1,
+              dir: "auto",
+              maxLength: most,
+              placeholder,
+              enterkeyhint: "send",
+              onInput: (event) => {
+                text.value = event.currentTarget.value;
+                grow();
+              },
+              onKeyDown: pressed,
+              onPaste: pasted
+            }
+          ),
+          a4("button", { type: "submit", class: "send", "aria-label": words.send, disabled: !isReady, children: a4(Icon, { name: "send" }) })
+        ]
+      }
+    )
+  ] });
+}
+function Attach({ chat: chat2 }) {
+  const field = T2(null);
+  return a4($, { children: [
+    a4(
+      "input",
+      {
+        ref: field,
+        type: "file",
+        hidden: true,
+        multiple: true,
+        accept: chat2.takes.value.extensions.join(","),
+        onChange: (event) => {
+          chat2.uploads.add([...event.currentTarget.files]);
+          event.currentTarget.value = "";
+        }
+      }
+    ),
+    a4("button", { type: "button", class: "tool attach", "aria-label": words.attach, title: words.attach, onClick: () => field.current.click(), children: a4(Icon, { name: "clip" }) })
+  ] });
 }
 
 // chat/schema.ts
@@ -1645,7 +1929,7 @@ function valueOf(field, form) {
 
 // chat/card.tsx
 function Card(props) {
-  return Array.isArray(props.card.body) ? /* @__PURE__ */ a4(AdaptiveCard, { ...props }) : /* @__PURE__ */ a4(SimpleCard, { card: props.card });
+  return Array.isArray(props.card.body) ? a4(AdaptiveCard, { ...props }) : a4(SimpleCard, { card: props.card });
 }
 function SimpleCard({ card }) {
   const links = listOf(card.links);
@@ -1654,14 +1938,14 @@ function SimpleCard({ card }) {
     ([name, value]) => !SIMPLE.has(name) && ["string", "number", "boolean"].includes(typeof value)
   );
   const facts = [...listOf(card.facts), ...rest.map(([title2, value]) => ({ title: title2, value: String(value) }))];
-  return /* @__PURE__ */ a4("div", { class: "card", children: [
-    /* @__PURE__ */ a4(Picture, { address: card.image, label: title }),
-    title && /* @__PURE__ */ a4("p", { class: "card-title", children: title }),
-    textOf(card.subtitle) && /* @__PURE__ */ a4("p", { class: "note", children: textOf(card.subtitle) }),
-    textOf(card.text) && /* @__PURE__ */ a4(Plain, { text: textOf(card.text) }),
-    /* @__PURE__ */ a4(Facts, { facts }),
-    isAddress(card.url) && /* @__PURE__ */ a4(OpenLink, { address: card.url, label: textOf(card.label) || words.open }),
-    links.map((link, at) => /* @__PURE__ */ a4(OpenLink, { address: link.url, label: textOf(link.label) }, at))
+  return a4("div", { class: "card", children: [
+    a4(Picture, { address: card.image, label: title }),
+    title && a4("p", { class: "card-title", children: title }),
+    textOf(card.subtitle) && a4("p", { class: "note", children: textOf(card.subtitle) }),
+    textOf(card.text) && a4(Plain, { text: textOf(card.text) }),
+    a4(Facts, { facts }),
+    isAddress(card.url) && a4(OpenLink, { address: card.url, label: textOf(card.label) || words.open }),
+    links.map((link, at) => a4(OpenLink, { address: link.url, label: textOf(link.label) }, at))
   ] });
 }
 var SIMPLE = /* @__PURE__ */ new Set(["title", "subtitle", "text", "image", "facts", "url", "label", "links", "type"]);
@@ -1675,35 +1959,35 @@ function AdaptiveCard({ card, open, sent, send }) {
     );
     send({ ...objectOf(action.data), ...values }, textOf(action.title) || words.send);
   };
-  return /* @__PURE__ */ a4("form", { class: "card", onSubmit: submit, noValidate: true, children: /* @__PURE__ */ a4("fieldset", { disabled: !open, children: [
-    /* @__PURE__ */ a4("legend", { class: "hidden", children: textOf(card.speak) || words.card }),
-    listOf(card.body).map((element, at) => /* @__PURE__ */ a4(Element, { element, sent: objectOf(sent), fallback: textOf(card.fallbackText) }, at)),
-    /* @__PURE__ */ a4("div", { class: "actions", children: listOf(card.actions).map(
-      (action, at) => action.type === "Action.OpenUrl" ? /* @__PURE__ */ a4(OpenLink, { address: action.url, label: textOf(action.title) }, at) : action.type === "Action.Submit" && /* @__PURE__ */ a4("button", { type: "submit", class: "button", value: at, children: textOf(action.title) || words.send }, at)
+  return a4("form", { class: "card", onSubmit: submit, noValidate: true, children: a4("fieldset", { disabled: !open, children: [
+    a4("legend", { class: "hidden", children: textOf(card.speak) || words.card }),
+    listOf(card.body).map((element, at) => a4(Element, { element, sent: objectOf(sent), fallback: textOf(card.fallbackText) }, at)),
+    a4("div", { class: "actions", children: listOf(card.actions).map(
+      (action, at) => action.type === "Action.OpenUrl" ? a4(OpenLink, { address: action.url, label: textOf(action.title) }, at) : action.type === "Action.Submit" && a4("button", { type: "submit", class: "button", value: at, children: textOf(action.title) || words.send }, at)
     ) })
   ] }) });
 }
 function Element({ element, sent, fallback }) {
-  const inside = (items2) => listOf(items2).map((item, at) => /* @__PURE__ */ a4(Element, { element: item, sent, fallback }, at));
+  const inside = (items2) => listOf(items2).map((item, at) => a4(Element, { element: item, sent, fallback }, at));
   switch (element.type) {
     case "TextBlock": {
       const isTitle = element.style === "heading" || element.weight === "Bolder" || element.size === "Large";
-      return isTitle ? /* @__PURE__ */ a4("p", { class: "card-title", children: textOf(element.text) }) : /* @__PURE__ */ a4(Markdown, { text: textOf(element.text) });
+      return isTitle ? a4("p", { class: "card-title", children: textOf(element.text) }) : a4(Markdown, { text: textOf(element.text) });
     }
     case "RichTextBlock":
-      return /* @__PURE__ */ a4("p", { children: listOf(element.inlines).map((run) => textOf(run.text)).join("") });
+      return a4("p", { children: listOf(element.inlines).map((run) => textOf(run.text)).join("") });
     case "Image":
-      return /* @__PURE__ */ a4(Picture, { address: element.url, label: textOf(element.altText) });
+      return a4(Picture, { address: element.url, label: textOf(element.altText) });
     case "FactSet":
-      return /* @__PURE__ */ a4(Facts, { facts: listOf(element.facts) });
+      return a4(Facts, { facts: listOf(element.facts) });
     case "Container":
     case "Column":
-      return /* @__PURE__ */ a4("div", { children: inside(element.items) });
+      return a4("div", { children: inside(element.items) });
     case "ColumnSet":
-      return /* @__PURE__ */ a4("div", { class: "columns", children: inside(element.columns) });
+      return a4("div", { class: "columns", children: inside(element.columns) });
     default:
-      if (textOf(element.type).startsWith("Input.") && element.id) return /* @__PURE__ */ a4(Input, { element, sent });
-      return fallback ? /* @__PURE__ */ a4("p", { class: "note", children: fallback }) : null;
+      if (textOf(element.type).startsWith("Input.") && element.id) return a4(Input, { element, sent });
+      return fallback ? a4("p", { class: "note", children: fallback }) : null;
   }
 }
 function Input({ element, sent }) {
@@ -1712,13 +1996,13 @@ function Input({ element, sent }) {
   const label = textOf(element.label) || textOf(element.placeholder) || textOf(element.title) || name;
   const kind = textOf(element.type).slice("Input.".length);
   if (kind === "Toggle")
-    return /* @__PURE__ */ a4("label", { class: "option", children: [
-      /* @__PURE__ */ a4("input", { type: "checkbox", name, value: "true", defaultChecked: value === "true" }),
-      /* @__PURE__ */ a4("span", { children: textOf(element.title) || label })
+    return a4("label", { class: "option", children: [
+      a4("input", { type: "checkbox", name, value: "true", defaultChecked: value === "true" }),
+      a4("span", { children: textOf(element.title) || label })
     ] });
-  return /* @__PURE__ */ a4("label", { class: "field", children: [
-    /* @__PURE__ */ a4("span", { children: label }),
-    kind === "ChoiceSet" ? /* @__PURE__ */ a4("select", { name, children: listOf(element.choices).map((choice, at) => /* @__PURE__ */ a4("option", { value: textOf(choice.value), selected: textOf(choice.value) === value, children: textOf(choice.title) }, at)) }) : element.isMultiline === true ? /* @__PURE__ */ a4("textarea", { name, rows: 3, defaultValue: value }) : /* @__PURE__ */ a4(
+  return a4("label", { class: "field", children: [
+    a4("span", { children: label }),
+    kind === "ChoiceSet" ? a4("select", { name, children: listOf(element.choices).map((choice, at) => a4("option", { value: textOf(choice.value), selected: textOf(choice.value) === value, children: textOf(choice.title) }, at)) }) : element.isMultiline === true ? a4("textarea", { name, rows: 3, defaultValue: value }) : a4(
       "input",
       {
         name,
@@ -1732,22 +2016,22 @@ function Input({ element, sent }) {
 }
 function Facts({ facts }) {
   if (!facts.length) return null;
-  return /* @__PURE__ */ a4("dl", { class: "facts", children: facts.map((fact, at) => /* @__PURE__ */ a4("div", { children: [
-    /* @__PURE__ */ a4("dt", { children: textOf(fact.title) }),
-    /* @__PURE__ */ a4("dd", { dir: "auto", children: textOf(fact.value) })
+  return a4("dl", { class: "facts", children: facts.map((fact, at) => a4("div", { children: [
+    a4("dt", { children: textOf(fact.title) }),
+    a4("dd", { dir: "auto", children: textOf(fact.value) })
   ] }, at)) });
 }
 function Picture({ address, label }) {
   if (typeof address !== "string") return null;
   const isOurs = address.startsWith("data:image/") || /^\/(?!\/)/.test(address) && URL.canParse(address, location.href);
-  if (isOurs) return /* @__PURE__ */ a4("img", { class: "picture", src: address, alt: label, loading: "lazy" });
+  if (isOurs) return a4("img", { class: "picture", src: address, alt: label, loading: "lazy" });
   return linked(address, label ? `${words.picture}: ${label}` : words.picture, null);
 }
 function OpenLink({ address, label }) {
   if (!isAddress(address)) return null;
-  return /* @__PURE__ */ a4("a", { class: "button", href: address, target: "_blank", rel: "noopener noreferrer nofollow", children: [
+  return a4("a", { class: "button", href: address, target: "_blank", rel: "noopener noreferrer nofollow", children: [
     label || words.open,
-    /* @__PURE__ */ a4(Icon, { name: "out" })
+    a4(Icon, { name: "out" })
   ] });
 }
 function listOf(value) {
@@ -1778,14 +2062,14 @@ function Form({ schema, sent, before, open, send }) {
     else send(data, summaryOf(fields, data));
   };
   if (!open)
-    return /* @__PURE__ */ a4("p", { class: "note done", children: [
-      /* @__PURE__ */ a4(Icon, { name: sent === void 0 ? "close" : "check" }),
+    return a4("p", { class: "note done", children: [
+      a4(Icon, { name: sent === void 0 ? "close" : "check" }),
       sent === void 0 ? words.formOpen : words.formSent
     ] });
-  return /* @__PURE__ */ a4("form", { class: "form", ref: element, onSubmit: submit, noValidate: true, children: /* @__PURE__ */ a4("fieldset", { children: [
-    /* @__PURE__ */ a4("legend", { class: "hidden", children: textOf(schema.title) || words.form }),
-    fields.map((field) => /* @__PURE__ */ a4(FieldView, { field, value: objectOf(before)[field.name] ?? field.initial, problem: problems[field.name] }, field.name)),
-    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary", children: words.send })
+  return a4("form", { class: "form", ref: element, onSubmit: submit, noValidate: true, children: a4("fieldset", { children: [
+    a4("legend", { class: "hidden", children: textOf(schema.title) || words.form }),
+    fields.map((field) => a4(FieldView, { field, value: objectOf(before)[field.name] ?? field.initial, problem: problems[field.name] }, field.name)),
+    a4("button", { type: "submit", class: "button primary", children: words.send })
   ] }) });
 }
 function summaryOf(fields, data) {
@@ -1806,23 +2090,23 @@ function FieldView({ field, value, problem }) {
     "aria-invalid": problem ? "true" : void 0,
     "aria-describedby": hints || void 0
   };
-  const below = /* @__PURE__ */ a4($, { children: [
-    field.hint && /* @__PURE__ */ a4("p", { class: "note", id: `${id}-hint`, children: field.hint }),
-    problem && /* @__PURE__ */ a4("p", { class: "problem", id: `${id}-problem`, children: problem })
+  const below = a4($, { children: [
+    field.hint && a4("p", { class: "note", id: `${id}-hint`, children: field.hint }),
+    problem && a4("p", { class: "problem", id: `${id}-problem`, children: problem })
   ] });
   if (field.kind === "boolean")
-    return /* @__PURE__ */ a4("div", { class: "field", children: [
-      /* @__PURE__ */ a4("label", { class: "option", children: [
-        /* @__PURE__ */ a4("input", { type: "checkbox", ...shared, required: false, defaultChecked: value === true }),
-        /* @__PURE__ */ a4("span", { children: field.label })
+    return a4("div", { class: "field", children: [
+      a4("label", { class: "option", children: [
+        a4("input", { type: "checkbox", ...shared, required: false, defaultChecked: value === true }),
+        a4("span", { children: field.label })
       ] }),
       below
     ] });
   if (field.kind === "choices" && field.options.length)
-    return /* @__PURE__ */ a4("fieldset", { class: "field", children: [
-      /* @__PURE__ */ a4("legend", { children: field.label }),
-      field.options.map((option, at) => /* @__PURE__ */ a4("label", { class: "option", children: [
-        /* @__PURE__ */ a4(
+    return a4("fieldset", { class: "field", children: [
+      a4("legend", { children: field.label }),
+      field.options.map((option, at) => a4("label", { class: "option", children: [
+        a4(
           "input",
           {
             type: "checkbox",
@@ -1831,33 +2115,33 @@ function FieldView({ field, value, problem }) {
             defaultChecked: Array.isArray(value) && value.includes(option)
           }
         ),
-        /* @__PURE__ */ a4("span", { children: wordOf(option) })
+        a4("span", { children: wordOf(option) })
       ] }, at)),
       below
     ] });
-  return /* @__PURE__ */ a4("div", { class: "field", children: [
-    /* @__PURE__ */ a4("label", { for: id, children: [
+  return a4("div", { class: "field", children: [
+    a4("label", { for: id, children: [
       field.label,
-      !field.required && /* @__PURE__ */ a4("span", { class: "note", children: [
+      !field.required && a4("span", { class: "note", children: [
         " (",
         words.optional,
         ")"
       ] })
     ] }),
-    /* @__PURE__ */ a4(Control, { field, value, shared }),
+    a4(Control, { field, value, shared }),
     below
   ] });
 }
 function Control({ field, value, shared }) {
   const text = value === null ? "" : wordOf(value);
   if (field.kind === "choice")
-    return /* @__PURE__ */ a4("select", { ...shared, defaultValue: value === null ? "" : String(field.options.indexOf(value)), children: [
-      /* @__PURE__ */ a4("option", { value: "", children: words.choose }),
-      field.options.map((option, at) => /* @__PURE__ */ a4("option", { value: at, selected: value !== null && option === value, children: wordOf(option) }, at))
+    return a4("select", { ...shared, defaultValue: value === null ? "" : String(field.options.indexOf(value)), children: [
+      a4("option", { value: "", children: words.choose }),
+      field.options.map((option, at) => a4("option", { value: at, selected: value !== null && option === value, children: wordOf(option) }, at))
     ] });
-  if (field.kind === "long" || field.kind === "json") return /* @__PURE__ */ a4("textarea", { ...shared, rows: 3, defaultValue: text });
+  if (field.kind === "long" || field.kind === "json") return a4("textarea", { ...shared, rows: 3, defaultValue: text });
   const isNumber = field.kind === "number" || field.kind === "integer";
-  return /* @__PURE__ */ a4(
+  return a4(
     "input",
     {
       ...shared,
@@ -1882,22 +2166,23 @@ var LineView = class extends x {
     const text = payload.text ?? "";
     const isIn = direction === "in";
     const send = (data, said) => chat2.send({ data: data ?? null, text: said, reply: number });
-    return /* @__PURE__ */ a4("li", { class: `line ${direction}${follows ? " follows" : ""}`, children: [
-      /* @__PURE__ */ a4("span", { class: "hidden", children: `${isIn ? words.you : line.author ?? words.reply}:` }),
-      !isIn && line.author && !follows && /* @__PURE__ */ a4("p", { class: "author", "aria-hidden": "true", children: [
-        /* @__PURE__ */ a4(Icon, { name: "person" }),
+    return a4("li", { class: `line ${direction}${follows ? " follows" : ""}`, children: [
+      a4("span", { class: "hidden", children: `${isIn ? words.you : line.author ?? words.reply}:` }),
+      !isIn && line.author && !follows && a4("p", { class: "author", "aria-hidden": "true", children: [
+        a4(Icon, { name: "person" }),
         line.author
       ] }),
-      text && /* @__PURE__ */ a4("div", { class: "bubble", children: payload.markdown ? /* @__PURE__ */ a4(Markdown, { text }) : /* @__PURE__ */ a4(Plain, { text }) }),
-      payload.card && /* @__PURE__ */ a4(Card, { card: payload.card, open, sent: answer?.data, send }),
-      payload.form && /* @__PURE__ */ a4(Form, { schema: payload.form, open, sent: answer?.data, before: chat2.lastData.peek(), send }),
-      payload.buttons && /* @__PURE__ */ a4(Buttons, { line, chat: chat2, open, chosen: answer?.choice }),
-      timed && /* @__PURE__ */ a4("time", { class: "time", dateTime: line.at, dir: "ltr", children: TIME.format(new Date(line.at)) })
+      text && a4("div", { class: "bubble", children: payload.markdown ? a4(Markdown, { text }) : a4(Plain, { text }) }),
+      payload.files && a4(Files, { files: payload.files }),
+      payload.card && a4(Card, { card: payload.card, open, sent: answer?.data, send }),
+      payload.form && a4(Form, { schema: payload.form, open, sent: answer?.data, before: chat2.lastData.peek(), send }),
+      payload.buttons && a4(Buttons, { line, chat: chat2, open, chosen: answer?.choice }),
+      timed && a4("time", { class: "time", dateTime: line.at, dir: "ltr", children: TIME.format(new Date(line.at)) })
     ] });
   }
 };
 function Buttons({ line, chat: chat2, open, chosen }) {
-  return /* @__PURE__ */ a4("div", { class: "buttons", role: "group", "aria-label": words.answers, children: line.payload.buttons.map(({ label, value }) => /* @__PURE__ */ a4(
+  return a4("div", { class: "buttons", role: "group", "aria-label": words.answers, children: line.payload.buttons.map(({ label, value }) => a4(
     "button",
     {
       type: "button",
@@ -1906,7 +2191,7 @@ function Buttons({ line, chat: chat2, open, chosen }) {
       "aria-pressed": chosen === void 0 ? void 0 : value === chosen,
       onClick: () => chat2.send({ text: label, choice: value, reply: line.number }),
       children: [
-        value === chosen && /* @__PURE__ */ a4(Icon, { name: "check" }),
+        value === chosen && a4(Icon, { name: "check" }),
         label
       ]
     },
@@ -1914,33 +2199,34 @@ function Buttons({ line, chat: chat2, open, chosen }) {
   )) });
 }
 function DraftView({ draft, follows }) {
-  return /* @__PURE__ */ a4("li", { class: `line out draft${follows ? " follows" : ""}`, "aria-hidden": "true", children: /* @__PURE__ */ a4("div", { class: "bubble", children: draft.markdown ? /* @__PURE__ */ a4(Markdown, { text: draft.text }) : /* @__PURE__ */ a4(Plain, { text: draft.text }) }) });
+  return a4("li", { class: `line out draft${follows ? " follows" : ""}`, "aria-hidden": "true", children: a4("div", { class: "bubble", children: draft.markdown ? a4(Markdown, { text: draft.text }) : a4(Plain, { text: draft.text }) }) });
 }
 function PendingView({ item, chat: chat2, follows }) {
   const { message, status } = item;
-  return /* @__PURE__ */ a4("li", { class: `line in pending ${status}${follows ? " follows" : ""}`, children: [
-    /* @__PURE__ */ a4("span", { class: "hidden", children: [
+  return a4("li", { class: `line in pending ${status}${follows ? " follows" : ""}`, children: [
+    a4("span", { class: "hidden", children: [
       words.you,
       ":"
     ] }),
-    /* @__PURE__ */ a4("div", { class: "bubble", children: /* @__PURE__ */ a4(Plain, { text: message.text ?? "" }) }),
-    /* @__PURE__ */ a4("p", { class: "time", children: [
-      /* @__PURE__ */ a4(Icon, { name: status === "failed" ? "warning" : status === "sent" ? "check" : "clock" }),
+    message.text && a4("div", { class: "bubble", children: a4(Plain, { text: message.text }) }),
+    message.files && a4(Files, { files: message.files }),
+    a4("p", { class: "time", children: [
+      a4(Icon, { name: status === "failed" ? "warning" : status === "sent" ? "check" : "clock" }),
       item.problem ?? words[status],
-      status === "failed" && /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => chat2.outbox.retry(message.id), children: words.again }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => chat2.outbox.drop(message.id), children: words.remove })
+      status === "failed" && a4($, { children: [
+        a4("button", { type: "button", class: "link", onClick: () => chat2.outbox.retry(message.id), children: words.again }),
+        a4("button", { type: "button", class: "link", onClick: () => chat2.outbox.drop(message.id), children: words.remove })
       ] })
     ] })
   ] });
 }
 function Typing() {
-  return /* @__PURE__ */ a4("li", { class: "line out typing", children: [
-    /* @__PURE__ */ a4("span", { class: "hidden", children: words.typing }),
-    /* @__PURE__ */ a4("div", { class: "bubble", "aria-hidden": "true", children: [
-      /* @__PURE__ */ a4("i", {}),
-      /* @__PURE__ */ a4("i", {}),
-      /* @__PURE__ */ a4("i", {})
+  return a4("li", { class: "line out typing", children: [
+    a4("span", { class: "hidden", children: words.typing }),
+    a4("div", { class: "bubble", "aria-hidden": "true", children: [
+      a4("i", {}),
+      a4("i", {}),
+      a4("i", {})
     ] })
   ] });
 }
@@ -1996,18 +2282,18 @@ function Log({ chat: chat2, settings: settings2 }) {
   const lines = chat2.lines.value;
   const last = lines.at(-1);
   const isEmpty = !lines.length && !chat2.outbox.items.value.length;
-  return /* @__PURE__ */ a4("div", { class: "log", ref: box, onScroll: follow, tabIndex: 0, role: "region", "aria-label": words.messages, children: [
-    /* @__PURE__ */ a4("div", { class: "column", children: [
-      chat2.hasEarlier.value && /* @__PURE__ */ a4("button", { type: "button", class: "button earlier", disabled: loading.value, onClick: () => void earlier2(), children: words.earlier }),
-      isEmpty && chat2.ready.value && /* @__PURE__ */ a4("div", { class: "greeting", dir: "auto", children: [
-        /* @__PURE__ */ a4(Avatar, { name: settings2.title }),
-        /* @__PURE__ */ a4("p", { children: settings2.title }),
-        /* @__PURE__ */ a4("p", { children: settings2.greeting })
+  return a4("div", { class: "log", ref: box, onScroll: follow, tabIndex: 0, role: "region", "aria-label": words.messages, children: [
+    a4("div", { class: "column", children: [
+      chat2.hasEarlier.value && a4("button", { type: "button", class: "button earlier", disabled: loading.value, onClick: () => void earlier2(), children: words.earlier }),
+      isEmpty && chat2.ready.value && a4("div", { class: "greeting", children: [
+        a4(Avatar, { name: settings2.title }),
+        a4("p", { dir: "auto", children: settings2.title }),
+        a4("p", { dir: "auto", children: settings2.greeting })
       ] }),
-      /* @__PURE__ */ a4("div", { class: "lines", role: "log", "aria-label": words.conversation, "aria-live": loading.value ? "off" : "polite", children: /* @__PURE__ */ a4("ol", { children: [
+      a4("div", { class: "lines", role: "log", "aria-label": words.conversation, "aria-live": loading.value ? "off" : "polite", children: a4("ol", { children: [
         lines.map((line, at) => [
-          startsDay(line, lines[at - 1]) && /* @__PURE__ */ a4(Day, { at: line.at }, `day-${line.number}`),
-          /* @__PURE__ */ a4(
+          startsDay(line, lines[at - 1]) && a4(Day, { at: line.at }, `day-${line.number}`),
+          a4(
             LineView,
             {
               line,
@@ -2020,13 +2306,13 @@ function Log({ chat: chat2, settings: settings2 }) {
             line.number
           )
         ]),
-        /* @__PURE__ */ a4(Tail, { chat: chat2, follows: last?.direction === "out", drawn }),
-        chat2.outbox.items.value.map((item) => /* @__PURE__ */ a4(PendingView, { item, chat: chat2, follows: last?.direction === "in" }, item.message.id)),
-        chat2.isTyping.value && /* @__PURE__ */ a4(Typing, {})
+        a4(Tail, { chat: chat2, follows: last?.direction === "out", drawn }),
+        chat2.outbox.items.value.map((item) => a4(PendingView, { item, chat: chat2, follows: last?.direction === "in" }, item.message.id)),
+        chat2.isTyping.value && a4(Typing, {})
       ] }) })
     ] }),
-    unread.value > 0 && !atEnd.current && /* @__PURE__ */ a4("button", { type: "button", class: "button pill", onClick: toEnd, children: [
-      /* @__PURE__ */ a4(Icon, { name: "down" }),
+    unread.value > 0 && !atEnd.current && a4("button", { type: "button", class: "button pill", onClick: toEnd, children: [
+      a4(Icon, { name: "down" }),
       phrase(words.fresh, unread.value)
     ] })
   ] });
@@ -2034,7 +2320,7 @@ function Log({ chat: chat2, settings: settings2 }) {
 function Tail({ chat: chat2, follows, drawn }) {
   F2(drawn);
   const draft = chat2.draft.value;
-  return /* @__PURE__ */ a4($, { children: draft && /* @__PURE__ */ a4(DraftView, { draft, follows }) });
+  return a4($, { children: draft && a4(DraftView, { draft, follows }) });
 }
 function belongs(line, before) {
   return before?.direction === line.direction && before.author === line.author && !isApart(before, line);
@@ -2048,19 +2334,47 @@ function startsDay(line, before) {
 }
 var DAY = new Intl.DateTimeFormat(void 0, { weekday: "long", day: "numeric", month: "long" });
 function Day({ at }) {
-  return /* @__PURE__ */ a4("li", { class: "day", children: /* @__PURE__ */ a4("span", { children: DAY.format(new Date(at)) }) });
+  return a4("li", { class: "day", children: a4("span", { children: DAY.format(new Date(at)) }) });
 }
 
 // chat/app.tsx
 var MOST_CHARACTERS = 16e3;
 function App({ chat: chat2, host: host2, settings: settings2 }) {
-  return /* @__PURE__ */ a4("div", { class: "chat", onKeyDown: (event) => event.key === "Escape" && host2.close(), children: [
-    /* @__PURE__ */ a4(Head, { chat: chat2, host: host2, settings: settings2 }),
-    chat2.closed.value ? /* @__PURE__ */ a4("main", { class: "closed", children: /* @__PURE__ */ a4("p", { children: chat2.closed.value }) }) : /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("main", { class: "main", children: /* @__PURE__ */ a4(Log, { chat: chat2, settings: settings2 }) }),
-      /* @__PURE__ */ a4("footer", { class: "foot", children: /* @__PURE__ */ a4(Composer, { chat: chat2, placeholder: settings2.placeholder, most: MOST_CHARACTERS }) })
+  const { dragged, ...drop } = useDrop(chat2);
+  return a4("div", { class: "chat", onKeyDown: (event) => event.key === "Escape" && host2.close(), ...drop, children: [
+    a4(Head, { chat: chat2, host: host2, settings: settings2 }),
+    chat2.closed.value ? a4("main", { class: "closed", children: a4("p", { children: chat2.closed.value }) }) : a4($, { children: [
+      a4("main", { class: "main", children: [
+        a4(Log, { chat: chat2, settings: settings2 }),
+        dragged && a4("p", { class: "drop", "aria-hidden": "true", children: [
+          a4(Icon, { name: "clip" }),
+          words.dropHere
+        ] })
+      ] }),
+      a4("footer", { class: "foot", children: a4(Composer, { chat: chat2, placeholder: settings2.placeholder, most: MOST_CHARACTERS }) })
     ] })
   ] });
+}
+function useDrop(chat2) {
+  const dragged = useSignal(false);
+  const hasFiles = (event) => !!event.dataTransfer?.types.includes("Files");
+  return {
+    dragged: dragged.value && chat2.takes.value !== null,
+    onDragOver(event) {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      dragged.value = true;
+    },
+    onDragLeave(event) {
+      if (!event.currentTarget.contains(event.relatedTarget)) dragged.value = false;
+    },
+    onDrop(event) {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      dragged.value = false;
+      chat2.uploads.add(event.dataTransfer.files);
+    }
+  };
 }
 function Head({ chat: chat2, host: host2, settings: settings2 }) {
   const dialog = T2(null);
@@ -2074,23 +2388,23 @@ function Head({ chat: chat2, host: host2, settings: settings2 }) {
       failed.value = true;
     }
   };
-  return /* @__PURE__ */ a4("header", { class: "head", children: [
-    /* @__PURE__ */ a4("div", { class: "column", children: [
-      /* @__PURE__ */ a4(Avatar, { name: settings2.title }),
-      /* @__PURE__ */ a4("div", { class: "name", children: [
-        /* @__PURE__ */ a4("h1", { dir: "auto", children: settings2.title }),
-        /* @__PURE__ */ a4(Status, { chat: chat2 })
+  return a4("header", { class: "head", children: [
+    a4("div", { class: "column", children: [
+      a4(Avatar, { name: settings2.title }),
+      a4("div", { class: "name", children: [
+        a4("h1", { children: a4("bdi", { children: settings2.title }) }),
+        a4(Status, { chat: chat2 })
       ] }),
-      chat2.lines.value.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "tool", "aria-label": words.over, title: words.over, onClick: () => dialog.current?.showModal(), children: /* @__PURE__ */ a4(Icon, { name: "restart" }) }),
-      host2.isFramed && /* @__PURE__ */ a4("button", { type: "button", class: "tool", "aria-label": words.close, title: words.close, onClick: () => host2.close(), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+      chat2.lines.value.length > 0 && a4("button", { type: "button", class: "tool", "aria-label": words.over, title: words.over, onClick: () => dialog.current?.showModal(), children: a4(Icon, { name: "restart" }) }),
+      host2.isFramed && a4("button", { type: "button", class: "tool", "aria-label": words.close, title: words.close, onClick: () => host2.close(), children: a4(Icon, { name: "close" }) })
     ] }),
-    /* @__PURE__ */ a4("dialog", { ref: dialog, "aria-labelledby": "over", onKeyDown: (event) => event.stopPropagation(), children: [
-      /* @__PURE__ */ a4("h2", { id: "over", children: words.overAsk }),
-      /* @__PURE__ */ a4("p", { children: words.overMeans }),
-      failed.value && /* @__PURE__ */ a4("p", { class: "problem", children: words.overFailed }),
-      /* @__PURE__ */ a4("div", { class: "actions", children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => dialog.current?.close(), children: words.cancel }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "button primary", onClick: () => void restart2(), children: words.over })
+    a4("dialog", { ref: dialog, "aria-labelledby": "over", onKeyDown: (event) => event.stopPropagation(), children: [
+      a4("h2", { id: "over", children: words.overAsk }),
+      a4("p", { children: words.overMeans }),
+      failed.value && a4("p", { class: "problem", children: words.overFailed }),
+      a4("div", { class: "actions", children: [
+        a4("button", { type: "button", class: "button", onClick: () => dialog.current?.close(), children: words.cancel }),
+        a4("button", { type: "button", class: "button primary", onClick: () => void restart2(), children: words.over })
       ] })
     ] })
   ] });
@@ -2099,78 +2413,10 @@ function Status({ chat: chat2 }) {
   const person = chat2.standing.value.person;
   const isOffline = chat2.link.value === "lost";
   const text = isOffline ? navigator.onLine ? words.reconnecting : words.offline : chat2.link.value === "connecting" ? words.connecting : person ? phrase(words.answering, person) : words.online;
-  return /* @__PURE__ */ a4("p", { class: `status ${isOffline ? "lost" : chat2.link.value}`, role: "status", children: [
-    person && !isOffline && /* @__PURE__ */ a4(Icon, { name: "person" }),
-    /* @__PURE__ */ a4("span", { children: text })
+  return a4("p", { class: `status ${isOffline ? "lost" : chat2.link.value}`, role: "status", children: [
+    person && !isOffline && a4(Icon, { name: "person" }),
+    a4("span", { children: text })
   ] });
-}
-
-// chat/calls.ts
-var Refusal = class extends Error {
-  constructor(status, code, detail, retryAfter) {
-    super(detail);
-    this.status = status;
-    this.code = code;
-    this.retryAfter = retryAfter;
-  }
-  status;
-  code;
-  retryAfter;
-  /** Whether the same call may succeed later. */
-  get passes() {
-    return this.status === 429 || this.status >= 500;
-  }
-};
-var base = location.pathname.split("/").at(-1);
-async function call(what, body) {
-  const init = { credentials: "same-origin", cache: "no-store" };
-  if (body !== void 0) {
-    init.method = "POST";
-    init.headers = { "Content-Type": "application/json" };
-    init.body = JSON.stringify(body);
-  }
-  const response = await fetch(`${base}/${what}`, init);
-  if (!response.ok) throw await refusalOf(response);
-  return await response.json();
-}
-var begin = () => call("session", {});
-var restart = () => call("restart", {});
-var say = (message) => call("messages", message);
-var earlier = (before) => call(`lines?before=${before}`);
-async function openEvents(after, signal) {
-  const response = await fetch(`${base}/events?after=${after}`, {
-    credentials: "same-origin",
-    cache: "no-store",
-    headers: { Accept: "text/event-stream" },
-    signal
-  });
-  if (!response.ok) throw await refusalOf(response);
-  return response;
-}
-async function refusalOf(response) {
-  const wait = Number(response.headers.get("Retry-After")) || 0;
-  try {
-    const problem = await response.json();
-    return new Refusal(response.status, String(problem.code), String(problem.detail), wait);
-  } catch {
-    return new Refusal(response.status, "unknown", response.statusText, wait);
-  }
-}
-async function* readEvents(response, heard) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (; ; ) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    heard();
-    text += value;
-    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
-      const block = text.slice(0, end);
-      text = text.slice(end + 2);
-      const fields = new Map(block.split("\n").map((line) => line.split(/: ?(.*)/s, 2)));
-      if (fields.has("event")) yield { event: fields.get("event"), data: fields.get("data") ?? "" };
-    }
-  }
 }
 
 // chat/outbox.ts
@@ -2251,7 +2497,7 @@ var Outbox = class {
       if (error instanceof Refusal && error.status === 401) {
         await this.mail.renew().catch(() => void 0);
       } else if (error instanceof Refusal && !error.passes) {
-        this.change(message.id, { status: "failed", problem: problemOf(error) });
+        this.change(message.id, { status: "failed", problem: problemOf2(error) });
         return null;
       }
       this.change(message.id, { status: "waiting" });
@@ -2281,8 +2527,8 @@ var Outbox = class {
     }
   }
 };
-function problemOf(refusal) {
-  switch (refusal.code) {
+function problemOf2(refusal2) {
+  switch (refusal2.code) {
     case "too_large":
       return words.tooLong;
     case "session_busy":
@@ -2454,6 +2700,9 @@ var Conversation = class {
   /** Why there is no chat here. */
   closed = y3(null);
   ready = y3(false);
+  /** The files that the chat takes; null: none. */
+  takes = y3(null);
+  uploads = new Uploads(() => this.takes.value);
   outbox;
   /** The number of the last reply. */
   lastReply = O(() => this.lines.value.findLast((line) => line.direction === "out")?.number ?? 0);
@@ -2501,7 +2750,7 @@ var Conversation = class {
         after: () => this.lines.value.at(-1)?.number ?? 0,
         event: (event) => this.happened(event),
         link: (link) => this.linked(link),
-        refused: (refusal) => this.refused(refusal),
+        refused: (refusal2) => this.refused(refusal2),
         behind: () => void this.begin(),
         draft: () => this.draftSoFar()
       },
@@ -2529,8 +2778,8 @@ var Conversation = class {
       }
     }
   }
-  say(text) {
-    this.send({ text });
+  say(text, files = []) {
+    this.send({ ...text && { text }, ...files.length > 0 && { files } });
   }
   /** Say something; returns its id. */
   send(content) {
@@ -2539,6 +2788,7 @@ var Conversation = class {
   async restart() {
     const visit = await restart();
     this.outbox.clear();
+    this.uploads.clear();
     this.show(visit);
     this.news.postMessage("restarted");
   }
@@ -2558,6 +2808,7 @@ var Conversation = class {
         this.setDraft(null);
       }
       this.number = visit.conversation;
+      this.takes.value = visit.files;
       this.hasEarlier.value = visit.more;
       this.standing.value = visit.standing;
       this.link.value = "live";
@@ -2571,12 +2822,12 @@ var Conversation = class {
     if (link === "live") this.link.value = link;
     else setTimeout(() => this.stream.isLive || (this.link.value = "lost"), 600);
   }
-  refused(refusal) {
-    if (refusal.code === "session_not_found") {
+  refused(refusal2) {
+    if (refusal2.code === "session_not_found") {
       this.lines.value = [];
       this.setDraft(null);
       this.link.value = "live";
-    } else if (refusal.status === 401) void this.begin();
+    } else if (refusal2.status === 401) void this.begin();
     else this.closed.value = words.closed;
   }
   happened({ event, data }) {
@@ -2722,5 +2973,5 @@ var host = new Host(settings.host, chat);
 var root = document.createElement("div");
 root.id = "chat";
 document.body.append(root);
-Q(/* @__PURE__ */ a4(App, { chat, host, settings }), root);
+Q(a4(App, { chat, host, settings }), root);
 void chat.begin();
