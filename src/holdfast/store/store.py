@@ -31,6 +31,7 @@ from holdfast.store.inboxes import Inboxes
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.memories import Memories
 from holdfast.store.needs import RevisionNeeds
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
@@ -48,6 +49,7 @@ from holdfast.store.sessions import Sessions
 from holdfast.store.states import States
 from holdfast.store.streams import Streams
 from holdfast.store.tasks import Tasks
+from holdfast.store.threads import Threads
 from holdfast.store.timers import Timers
 from holdfast.store.valkey import boot, keys, urls
 from holdfast.store.valkey.call import Caller
@@ -113,6 +115,8 @@ class Store:
         self.sessions: Sessions = Sessions(self)
         self.pins: Pins = Pins(self)
         self.states: States = States(self)
+        self.threads: Threads = Threads(self)
+        self.memories: Memories = Memories(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
         self.budgets: Budgets = Budgets(self)
