@@ -9,12 +9,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from holdfast import api
 from holdfast.engine import open_engine
 from holdfast.errors import InvalidInput
 from holdfast.model.store_urls import is_remote
 from holdfast.store.store import Store
 
 T = TypeVar("T")
+
+_FAR = "checkpoints need the store itself: connect to its URL, not to a server"
 
 
 class Connection:
@@ -44,10 +47,17 @@ class Connection:
 async def connect(url: str) -> AsyncIterator[Connection]:
     """Open a store on the running loop; this process also fires its timers."""
     if is_remote(url):
-        message = "checkpoints need the store itself: give its URL, not that of a server"
-        raise InvalidInput(message)
+        raise InvalidInput(_FAR)
     async with open_engine(url) as engine:
         yield Connection(engine.store, asyncio.get_running_loop())
+
+
+def connection_of(engine: api.Engine) -> Connection:
+    """Return the store of an engine whose loop is running."""
+    store = getattr(engine, "store", None)
+    if not isinstance(store, Store):
+        raise InvalidInput(_FAR)
+    return Connection(store, asyncio.get_running_loop())
 
 
 @contextlib.contextmanager

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.types import RESUME
 from langgraph.pregel import Pregel
 from langgraph.types import Command
+
+from typing_extensions import TypedDict
 
 from holdfast.errors import InvalidInput
 from holdfast.model import bounds

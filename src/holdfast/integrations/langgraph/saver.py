@@ -23,9 +23,10 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from typing_extensions import override
 
 from holdfast.errors import InvalidInput
-from holdfast.integrations.langgraph.connection import Connection, Opening
+from holdfast.integrations.langgraph.connection import Connection, Opening, connection_of
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.threads import SEPARATOR, NewCheckpoint, StoredCheckpoint, Thread, Write
+from holdfast.worker.context import Context
 from holdfast.worker.durations import Duration, optional_ms
 
 #: Checkpoints in a call.
@@ -65,6 +66,11 @@ class HoldfastSaver(BaseCheckpointSaver[str]):
     ) -> Opening[HoldfastSaver]:
         """Open the store at a URL; threads are kept for `ttl` after their last change."""
         return Opening(url, lambda found: cls(found, tenant=tenant, ttl=ttl, serde=serde))
+
+    @classmethod
+    def of(cls, ctx: Context, *, ttl: Duration | None = None) -> HoldfastSaver:
+        """Return a saver on the store of a task's worker, for the tenant of the execution."""
+        return cls(connection_of(ctx.engine), tenant=ctx.claim.tenant, ttl=ttl)
 
     # Checkpoints
 
