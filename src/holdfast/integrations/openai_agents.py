@@ -1,8 +1,8 @@
 """Agents of the OpenAI Agents SDK that survive crashes: every call is a step.
 
-`HoldfastRunner.run(ctx, agent, input)` runs an agent, and those that it hands over to, inside a task
-or a conversation. Calls of models, tools, MCP servers and guardrails that an earlier attempt made
-are not made again; their results come from the journal.
+`HoldfastRunner.run(ctx, agent, input)` runs an agent, and those that it hands over to, inside a
+task or a conversation. Calls of models, tools, MCP servers and guardrails that an earlier attempt
+made are not made again; their results come from the journal.
 """
 
 from __future__ import annotations
@@ -245,7 +245,9 @@ class _Run:
             await self.ctx.waitpoint(f"approve:{item.call_id}", title=_title(item))
             for item in asked
         ]
-        return [(item, await self._refusal(point)) for item, point in zip(asked, points, strict=True)]
+        return [
+            (item, await self._refusal(point)) for item, point in zip(asked, points, strict=True)
+        ]
 
     async def _refusal(self, waitpoint: Any) -> str | None:
         try:
@@ -294,7 +296,9 @@ class _RecordedModel(Model):
 
         async def send() -> ModelResponse:
             if self._run.stream:
-                return await self._streamed(self._model.stream_response(*request, tracing, **options))
+                return await self._streamed(
+                    self._model.stream_response(*request, tracing, **options)
+                )
             return await self._model.get_response(*request, tracing, **options)
 
         return await self._run.request(send)

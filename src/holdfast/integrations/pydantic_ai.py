@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic
+from typing import Any, Final, Generic, Unpack
 
 from pydantic import TypeAdapter
 from pydantic_ai import AgentRunResult, exceptions
@@ -47,6 +47,7 @@ from holdfast.worker.app import App
 from holdfast.worker.context import Context
 from holdfast.worker.handle import Handle
 from holdfast.worker.outcomes import Denied
+from holdfast.worker.task import TaskFields
 
 Prompt = str | Sequence[UserContent] | None
 
@@ -102,15 +103,15 @@ class HoldfastAgent(Generic[AgentDepsT, OutputDataT]):
     async def _answer(self, ctx: Context, prompt: str) -> Any:
         return (await self.run(ctx, prompt)).output
 
-    async def submit(self, prompt: str) -> Handle[Any]:
+    async def submit(self, prompt: str, **options: Unpack[TaskFields]) -> Handle[Any]:
         """Submit a run as an execution of its own; its result is the output."""
         if self._task is None:
             raise InvalidInput("app: give HoldfastAgent the app whose worker runs the agent")
-        return await self._task.submit(prompt)
+        return await self._task.options(**options).submit(prompt)
 
-    async def ask(self, prompt: str) -> Any:
+    async def ask(self, prompt: str, **options: Unpack[TaskFields]) -> Any:
         """Run as an execution of its own, and return the output."""
-        return await (await self.submit(prompt)).result()
+        return await (await self.submit(prompt, **options)).result()
 
     async def run(
         self,
@@ -162,12 +163,13 @@ class _Run:
         self._requests = 0
         #: The ids of the calls that the model asked for last.
         self._calls: list[str] = []
+        #: How often people answered since.
+        self._answered = 0
 
-    async def request(
-        self, send: Callable[[], Awaitable[ModelResponse]]
-    ) -> ModelResponse:
+    async def request(self, send: Callable[[], Awaitable[ModelResponse]]) -> ModelResponse:
         """Send a request to the model once, and charge its usage once."""
         self._requests += 1
+        self._answered = 0
         step = f"{self._name}:model:{self._requests}"
 
         async def sent() -> Any:
@@ -194,8 +196,7 @@ class _Run:
 
     async def call(self, call: ToolCallPart, execute: Callable[[], Awaitable[Any]]) -> Any:
         """Call a tool once, whether it returns or says why it does not."""
-        # Ids of calls may be long, and some models give one twice.
-        step = f"{self._name}:tool:{self._requests}.{self._calls.index(call.tool_call_id) + 1}"
+        step = self._step(call)
 
         async def called() -> Any:
             try:
@@ -206,15 +207,23 @@ class _Run:
                 return {"tool_return": _jsonable(_tool_return, value)}
             return {"value": _jsonable(_value, value)}
 
-        outcome = await self._ctx.step(f"{step}:{call.tool_name}", called)
+        outcome = await self._ctx.step(step, called)
         if "raised" in outcome:
             raise getattr(exceptions, outcome["raised"])(outcome["said"])
         if "tool_return" in outcome:
             return _tool_return.validate_python(outcome["tool_return"])
         return _value.validate_python(outcome["value"])
 
+    def _step(self, call: ToolCallPart) -> str:
+        """Name a call by its place in the response; an approved one is made a second time."""
+        ids, id = self._calls, call.tool_call_id
+        place = str(ids.index(id) + 1) if id in ids else id
+        again = f":{self._answered + 1}" if self._answered else ""
+        return f"{self._name}:tool:{self._requests}.{place}:{call.tool_name}{again}"
+
     async def answers(self, asked: DeferredToolRequests) -> DeferredToolResults:
         """Wait for people and systems; all waitpoints are open before the first wait."""
+        self._answered += 1
         approvals = [(call, f"approve:{call.tool_call_id}") for call in asked.approvals]
         calls = [(call, f"result:{call.tool_call_id}") for call in asked.calls]
         titles = {name: _title(call) for call, name in [*approvals, *calls]}

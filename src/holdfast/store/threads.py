@@ -81,9 +81,14 @@ class Threads(Domain):
         """
         high, low = _bounds(namespace, checkpoint, before)
         (rows,) = await self._call.read(
-            "hf_thread_read", self._store.tag_of(thread.stored), thread.stored, high, low, str(limit)
+            "hf_thread_read",
+            self._store.tag_of(thread.stored),
+            thread.stored,
+            high,
+            low,
+            str(limit),
         )
-        return [self._stored(thread, row) for row in rows]
+        return [self._stored(thread, *row) for row in rows]
 
     async def drop(self, thread: Thread, checkpoints: Sequence[tuple[str, str]]) -> int:
         """Remove checkpoints by namespace and id; returns how many there were."""
@@ -106,9 +111,7 @@ class Threads(Domain):
 
     async def remove(self, thread: Thread) -> None:
         """Remove a thread with everything that it has."""
-        await self._call.write(
-            "hf_thread_remove", self._store.tag_of(thread.stored), thread.stored
-        )
+        await self._call.write("hf_thread_remove", self._store.tag_of(thread.stored), thread.stored)
 
     async def names(self, tenant: str) -> AsyncIterator[Thread]:
         """Iterate over the threads of a tenant."""
@@ -131,9 +134,14 @@ class Threads(Domain):
     def _open(self, thread: Thread, payload: bytes) -> bytes:
         return self._sealing.open(payload, thread=thread.stored)
 
-    def _stored(self, thread: Thread, row: list[bytes | list[bytes]]) -> StoredCheckpoint:
-        member, payload, values, writes = row
-        assert isinstance(member, bytes)  # noqa: S101 - the shape of the reply
+    def _stored(
+        self,
+        thread: Thread,
+        member: bytes,
+        payload: bytes,
+        values: Sequence[bytes],
+        writes: Sequence[bytes],
+    ) -> StoredCheckpoint:
         namespace, id = member.decode().rsplit(SEPARATOR, 1)
         return StoredCheckpoint(
             namespace=namespace,
@@ -161,9 +169,7 @@ def _part(name: str, value: str) -> str:
 
 
 def _member(namespace: str, checkpoint: str) -> str:
-    return SEPARATOR.join(
-        (_part("checkpoint_ns", namespace), _part("checkpoint_id", checkpoint))
-    )
+    return SEPARATOR.join((_part("checkpoint_ns", namespace), _part("checkpoint_id", checkpoint)))
 
 
 def _value_name(namespace: str, channel: str, version: str) -> str:

@@ -57,9 +57,11 @@ class HoldfastStore(BaseStore):
         tenant: str | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
-        is_saver = isinstance(place, HoldfastSaver)
-        self.connection: Connection = place.connection if is_saver else place
-        self.tenant: str = tenant or (place.tenant if is_saver else DEFAULT_TENANT)
+        if isinstance(place, HoldfastSaver):
+            tenant = tenant or place.tenant
+            place = place.connection
+        self.connection: Connection = place
+        self.tenant: str = tenant or DEFAULT_TENANT
         self.ttl_config = ttl
         self._memories = self.connection.store.memories
 
@@ -105,9 +107,7 @@ class HoldfastStore(BaseStore):
         if op.query:
             raise InvalidInput("query: HoldfastStore has no search by meaning; use a filter")
         found: list[SearchItem] = []
-        searched = self._memories.search(
-            self.tenant, op.namespace_prefix, refresh=op.refresh_ttl
-        )
+        searched = self._memories.search(self.tenant, op.namespace_prefix, refresh=op.refresh_ttl)
         async for memory in searched:
             item = _item(SearchItem, memory)
             if _fits(item.value, op.filter or {}):
@@ -180,6 +180,4 @@ def _matches(space: tuple[str, ...], condition: MatchCondition) -> bool:
         return False
     start = 0 if condition.match_type == "prefix" else len(space) - len(path)
     part = space[start : start + len(path)]
-    return all(
-        wanted in ("*", label) for label, wanted in zip(part, path, strict=True)
-    )
+    return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))

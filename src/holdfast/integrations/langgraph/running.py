@@ -60,7 +60,10 @@ class _Run:
     """A graph and its thread."""
 
     def __init__(
-        self, graph: Pregel[Any, Any, Any, Any], saver: BaseCheckpointSaver[Any], config: RunnableConfig
+        self,
+        graph: Pregel[Any, Any, Any, Any],
+        saver: BaseCheckpointSaver[Any],
+        config: RunnableConfig,
     ) -> None:
         self._graph = graph
         self._saver = saver

@@ -187,9 +187,7 @@ class HoldfastSaver(BaseCheckpointSaver[str]):
         await self._threads.put(target, new, ttl_ms=self._ttl_ms)
 
     @override
-    async def aprune(
-        self, thread_ids: Sequence[str], *, strategy: str = "keep_latest"
-    ) -> None:
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         if strategy not in ("keep_latest", "delete"):
             raise InvalidInput(f"strategy: must be keep_latest or delete, not {strategy!r}")
         for thread_id in thread_ids:
@@ -296,7 +294,9 @@ class HoldfastSaver(BaseCheckpointSaver[str]):
             return
         thread, _ = self._place(config)
         namespace = config["configurable"].get("checkpoint_ns")
-        async for row in self._rows_of(thread, namespace, before if namespace is not None else None):
+        async for row in self._rows_of(
+            thread, namespace, before if namespace is not None else None
+        ):
             yield thread, row
 
     async def _rows_of(
@@ -320,12 +320,11 @@ class HoldfastSaver(BaseCheckpointSaver[str]):
         writes.sort(key=lambda each: (each[0], each[3].task, each[3].place))
         return CheckpointTuple(
             config=_config(thread, row.namespace, row.id),
-            checkpoint={**self._load(body), "channel_values": values},
+            checkpoint=cast("Checkpoint", {**self._load(body), "channel_values": values}),
             metadata=self._load(metadata),
             parent_config=_config(thread, row.namespace, parent) if parent else None,
             pending_writes=[
-                (write.task, channel, self._load(value))
-                for _, channel, value, write in writes
+                (write.task, channel, self._load(value)) for _, channel, value, write in writes
             ],
         )
 
