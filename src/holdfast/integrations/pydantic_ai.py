@@ -301,11 +301,12 @@ class _Recording(AbstractCapability[AgentDepsT]):
 
 def _said(error: Exception) -> dict[str, Any]:
     """Return what a tool said by an error, as it is recorded."""
-    original = error.__cause__ if isinstance(error.__cause__, tuple(_SAYING)) else error
+    cause = error.__cause__
+    original = cause if cause is not None and isinstance(cause, tuple(_SAYING)) else error
     kind = next(kind for known, kind in _SAYING.items() if isinstance(original, known))
-    if hasattr(original, "metadata"):
-        return {"raised": kind, "said": original.metadata}
-    return {"raised": kind, "said": getattr(original, "message", str(original))}
+    is_request = isinstance(original, exceptions.CallDeferred | exceptions.ApprovalRequired)
+    said = original.metadata if is_request else getattr(original, "message", str(original))
+    return {"raised": kind, "said": said}
 
 
 def _jsonable(adapter: TypeAdapter[Any], value: Any) -> Any:

@@ -116,7 +116,8 @@ async def test_checkpoints_and_memories_are_sealed(
     store = await make_store(single_client, 1, codec=AesGcm({"k": b"0" * 32}))
     saver = saver_on(store)
     graph = counting().compile(checkpointer=saver)
-    await graph.ainvoke({"sums": [424242]}, {**CONFIG, "metadata": {"who": "confidential"}})
+    config: Any = {**CONFIG, "metadata": {"who": "confidential"}}
+    await graph.ainvoke({"sums": [424242]}, config)
     await saver.acopy_thread("t", "u")
     assert (await graph.aget_state(OTHER)).values["sums"] == [424242, 1, 2]
     memories = HoldfastStore(saver)

@@ -114,7 +114,7 @@ def delete(n: int) -> str:
 
 
 @guarded.tool
-def wipe(ctx: RunContext[None], n: int) -> str:
+def wipe(ctx: RunContext[object], n: int) -> str:
     if not ctx.tool_call_approved:
         calls.append("wipe asks")
         raise ApprovalRequired(metadata={"why": "it is large"})
@@ -264,7 +264,8 @@ async def test_mcp_calls_are_steps(holdfast_store: Any, tmp_path: Path) -> None:
     def twice(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if len(messages) == 1:
             return ModelResponse(parts=[ToolCallPart("double", {"n": 21})])
-        return ModelResponse(parts=[TextPart(str(messages[-1].parts[0].content))])
+        (part,) = messages[-1].parts
+        return ModelResponse(parts=[TextPart(str(getattr(part, "content", None)))])
 
     toolset = MCPToolset(StdioTransport(sys.executable, [script, str(notes)]))
     agent = Agent(FunctionModel(twice), name="caller", toolsets=[toolset])

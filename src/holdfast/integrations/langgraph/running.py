@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -41,11 +41,11 @@ async def invoke(
     if not isinstance(graph.checkpointer, BaseCheckpointSaver):
         raise InvalidInput("graph: compile it with a checkpointer, such as HoldfastSaver")
     run = _Run(graph, graph.checkpointer, _with_thread(config, ctx.id))
-    answers: dict[str, Any] = {}
     waits = itertools.count(1)
-    mark = ""
+    mark = await ctx.step("graph:start", run.mark)
+    given = input
     for turn in itertools.count(1):
-        stop = await ctx.step(f"graph:{turn}", run.advance, input, answers, mark)
+        stop = await ctx.step(f"graph:{turn}", run.advance, given, mark)
         if not stop["interrupts"]:
             return (await graph.aget_state(run.config)).values
         mark = stop["mark"]
@@ -53,6 +53,7 @@ async def invoke(
             id: await ctx.wait_for(f"interrupt:{next(waits)}", title=title)
             for id, title in stop["interrupts"]
         }
+        given = Command(resume=answers)
     raise AssertionError
 
 
@@ -69,32 +70,35 @@ class _Run:
         self._saver = saver
         self.config = config
 
-    async def advance(self, input: Any, answers: Mapping[str, Any], asked: str) -> _Stop:
-        """Run until the graph ends or stops at interrupts; safe to repeat after a crash."""
-        mark = await self._mark()
-        if not mark:
-            await self._graph.ainvoke(input, self.config)
-        elif mark == asked:
-            await self._graph.ainvoke(Command(resume=dict(answers)), self.config)
-        else:
-            # An earlier attempt was here, and the graph has taken what it was given.
-            await self._continue()
+    async def advance(self, given: Any, seen: str) -> _Stop:
+        """Give the graph its input or answers, and run until it ends or stops at interrupts.
+
+        Safe to repeat after a crash: what the graph has taken is not given to it again.
+        """
+        if await self.mark() == seen or await self._is_at_input():
+            await self._invoke(given)
+        elif (await self._graph.aget_state(self.config)).next:
+            await self._invoke(None)
         state = await self._graph.aget_state(self.config)
         titles = [(each.id, str(each.value)[: bounds.TITLE_CHARS]) for each in state.interrupts]
-        return _Stop(interrupts=titles, mark=await self._mark())
+        return _Stop(interrupts=titles, mark=await self.mark())
 
-    async def _continue(self) -> None:
-        state = await self._graph.aget_state(self.config)
-        if state.next:
-            await self._graph.ainvoke(None, self.config)
+    async def _invoke(self, given: Any) -> None:
+        # A checkpoint is stored before the next node runs, so no node that ended runs again.
+        await self._graph.ainvoke(given, self.config, durability="sync")
 
-    async def _mark(self) -> str:
-        """Return what changes whenever the graph moves or takes an answer; empty before its start."""
+    async def _is_at_input(self) -> bool:
+        """Whether the graph got its input but no node has taken it."""
+        saved = await self._saver.aget_tuple(self.config)
+        return saved is not None and saved.metadata.get("source") == "input"
+
+    async def mark(self) -> str:
+        """Return what changes whenever the graph moves or takes an answer."""
         saved = await self._saver.aget_tuple(self.config)
         if saved is None:
             return ""
         taken = [value for _, channel, value in saved.pending_writes or () if channel == RESUME]
-        return f"{saved.checkpoint['id']}/{len(taken)}/{taken!r}"
+        return f"{saved.checkpoint['id']}/{hashlib.sha256(repr(taken).encode()).hexdigest()}"
 
 
 def _with_thread(config: RunnableConfig | None, execution: str) -> RunnableConfig:
