@@ -6,8 +6,9 @@ earlier attempt made are not made again; their results come from the journal.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Unpack
 
@@ -50,6 +51,8 @@ from holdfast.worker.outcomes import Denied
 from holdfast.worker.task import TaskFields
 
 Prompt = str | Sequence[UserContent] | None
+
+_NO_APP: Final = "app: give HoldfastAgent the app whose worker runs the agent"
 
 _value: Final = TypeAdapter[Any](ToolReturnContent)
 _tool_return: Final = TypeAdapter[Any](ToolReturn)
@@ -98,6 +101,7 @@ class HoldfastAgent(Generic[AgentDepsT, OutputDataT]):
         self.agent = agent
         self.name: str = name or agent.name or "agent"
         self._options = _Options(stream=stream, budget=budget, inline=frozenset(inline))
+        self._app = app
         self._task = None if app is None else app.task(name=self.name)(self._answer)
 
     async def _answer(self, ctx: Context, prompt: str) -> Any:
@@ -106,12 +110,20 @@ class HoldfastAgent(Generic[AgentDepsT, OutputDataT]):
     async def submit(self, prompt: str, **options: Unpack[TaskFields]) -> Handle[Any]:
         """Submit a run as an execution of its own; its result is the output."""
         if self._task is None:
-            raise InvalidInput("app: give HoldfastAgent the app whose worker runs the agent")
+            raise InvalidInput(_NO_APP)
         return await self._task.options(**options).submit(prompt)
 
     async def ask(self, prompt: str, **options: Unpack[TaskFields]) -> Any:
         """Run as an execution of its own, and return the output."""
         return await (await self.submit(prompt, **options)).result()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _api: object = None) -> AsyncIterator[None]:
+        """Run a worker of the app in this process: `FastAPI(lifespan=agent.lifespan)`."""
+        if self._app is None:
+            raise InvalidInput(_NO_APP)
+        async with self._app.worker():
+            yield
 
     async def run(
         self,
