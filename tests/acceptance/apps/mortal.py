@@ -1,6 +1,6 @@
 """A program that dies before every call, and is started again until its task has ended.
 
-`python -m tests.acceptance.apps.mortal APP STORE NOTES` runs `work` of tests/acceptance/apps/APP.py.
+`python -m tests.acceptance.apps.mortal APP STORE NOTES` runs `work` of the module APP beside it.
 Each attempt is a process of its own, forked from one that has imported everything. A call notes
 that it is about to happen and kills its process; in the next process it happens.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Annotated, Any
 
@@ -35,7 +36,7 @@ graph = StateGraph(State)
 NODES = [START, "a", "b", "c", END]
 for each in NODES[1:-1]:
     graph.add_node(each, node(each))
-for first, second in zip(NODES, NODES[1:], strict=False):
+for first, second in itertools.pairwise(NODES):
     graph.add_edge(first, second)
 
 

@@ -11,7 +11,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.types import RESUME
 from langgraph.pregel import Pregel
 from langgraph.types import Command
-
 from typing_extensions import TypedDict
 
 from holdfast.errors import InvalidInput
