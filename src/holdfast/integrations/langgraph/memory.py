@@ -42,7 +42,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 class HoldfastStore(BaseStore):
-    """Keeps items in namespaces: `HoldfastStore(saver)`, or `async with HoldfastStore.from_url(URL)`.
+    """Keeps items in namespaces: `HoldfastStore(saver)`, or `HoldfastStore.from_url(URL)`.
 
     Searches go by namespace and filter, in the order of namespaces and keys; there is no search by
     meaning. Opened by `with` it serves code without an event loop.

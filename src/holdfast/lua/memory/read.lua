@@ -1,5 +1,5 @@
 --- Items of an agent's memory, in the order of their fields. Reading may begin their time again.
---- @key tag a partition
+--- @key tag the partition
 --- @arg tenant @arg low @arg high the bounds of fields, as ZRANGE BYLEX takes them
 --- @arg limit how many at most @arg refresh 1: items with an end are kept for their time from now on
 --- @ok LAST, the last field that was looked at or empty; per item: FIELD BORN_MS CHANGED_MS VALUE

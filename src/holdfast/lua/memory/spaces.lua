@@ -1,5 +1,5 @@
 --- Namespaces of a tenant's memory in this partition that have items.
---- @key tag a partition
+--- @key tag the partition
 --- @arg tenant
 --- @ok a list of namespaces
 --- @flags no-writes

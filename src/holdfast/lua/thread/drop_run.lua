@@ -1,5 +1,5 @@
 --- Remove the checkpoints that a run made, in all threads of this partition.
---- @key tag a partition
+--- @key tag the partition
 --- @arg tenant @arg run
 --- @ok DROPPED
 --- @flags allow-oom

@@ -1,5 +1,5 @@
 --- Names of a tenant's threads in this partition, in order.
---- @key tag a partition
+--- @key tag the partition
 --- @arg tenant @arg after a name, or empty: from the first @arg limit how many at most
 --- @ok a list of names
 --- @flags no-writes
