@@ -9,16 +9,21 @@ from typing import Any
 from mcp import server
 
 
-def double(n: int) -> int:
-    """Double a number."""
-    with Path(sys.argv[1]).open("a") as notes:
-        notes.write(f"double {n}\n")
-    return 2 * n
+def tools(notes: Path) -> Any:
+    """Return the server."""
+    # Version 2 has another name for it.
+    kind: Any = getattr(server, "MCPServer", None) or getattr(server, "FastMCP")  # noqa: B009
+    made = kind("tools")
+
+    def double(n: int) -> int:
+        """Double a number."""
+        with notes.open("a") as out:
+            out.write(f"double {n}\n")
+        return 2 * n
+
+    made.tool()(double)
+    return made
 
 
 if __name__ == "__main__":
-    # Version 2 has another name for it.
-    kind: Any = getattr(server, "MCPServer", None) or getattr(server, "FastMCP")  # noqa: B009
-    tools = kind("tools")
-    tools.tool()(double)
-    tools.run()
+    tools(Path(sys.argv[1])).run()

@@ -187,7 +187,7 @@ class _Run:
         async def sent() -> Any:
             return ModelMessagesTypeAdapter.dump_python([await send()], mode="json")
 
-        (response,) = ModelMessagesTypeAdapter.validate_python(await self._ctx.step(step, sent))
+        (response,) = _loaded(ModelMessagesTypeAdapter, await self._ctx.step(step, sent))
         assert isinstance(response, ModelResponse)  # noqa: S101 - what was recorded
         parts = response.parts
         self._calls = [part.tool_call_id for part in parts if isinstance(part, ToolCallPart)]
@@ -223,8 +223,8 @@ class _Run:
         if "raised" in outcome:
             raise getattr(exceptions, outcome["raised"])(outcome["said"])
         if "tool_return" in outcome:
-            return _tool_return.validate_python(outcome["tool_return"])
-        return _value.validate_python(outcome["value"])
+            return _loaded(_tool_return, outcome["tool_return"])
+        return _loaded(_value, outcome["value"])
 
     def _step(self, call: ToolCallPart) -> str:
         """Name a call by its place in the response; an approved one is made a second time."""
@@ -323,6 +323,11 @@ def _said(error: Exception) -> dict[str, Any]:
 
 def _jsonable(adapter: TypeAdapter[Any], value: Any) -> Any:
     return adapter.dump_python(value, mode="json")
+
+
+def _loaded(adapter: TypeAdapter[Any], value: Any) -> Any:
+    # Only from JSON are bytes decoded.
+    return adapter.validate_json(json.dumps(value))
 
 
 def _title(call: ToolCallPart) -> str:

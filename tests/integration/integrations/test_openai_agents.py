@@ -231,7 +231,7 @@ async def test_mcp_calls_and_rich_results_are_steps(holdfast_store: Any, tmp_pat
         function_call("picture", {}, call_id="p1"),
     ]
     script = {"command": sys.executable, "args": [mcp_tools.__file__, str(notes)]}
-    async with MCPServerStdio(params=script) as server:  # type: ignore[arg-type]
+    async with MCPServerStdio(params=script, client_session_timeout_seconds=30) as server:  # type: ignore[arg-type]
 
         @own.task
         async def call(ctx: Context) -> str:
