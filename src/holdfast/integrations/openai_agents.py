@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,8 +20,6 @@ from agents import (
     Handoff,
     InputGuardrail,
     Model,
-    ModelProvider,
-    ModelResponse,
     OutputGuardrail,
     RunConfig,
     Runner,
@@ -29,23 +27,20 @@ from agents import (
     ToolOutputFileContent,
     ToolOutputImage,
     ToolOutputText,
-    Usage,
 )
 from agents.items import ToolApprovalItem
 from agents.mcp import MCPServer
-from agents.models.interface import ModelTracing
 from agents.tool import ApplyPatchTool, ComputerTool, LocalShellTool, ShellTool
 from pydantic import TypeAdapter
-from typing_extensions import override
 
 from holdfast.errors import InvalidInput
+from holdfast.integrations.agent_steps import Verdict, verdict
+from holdfast.integrations.openai_models import RecordedModel, RecordedProvider, Requests
 from holdfast.model import bounds
 from holdfast.worker.context import Context
-from holdfast.worker.outcomes import Denied
 
 _Content = ToolOutputText | ToolOutputImage | ToolOutputFileContent
 
-_response: Final = TypeAdapter(ModelResponse)
 _anything: Final = TypeAdapter[Any](Any)
 #: Results of tools that are more than text.
 _contents: Final = TypeAdapter[Any](_Content | list[_Content])
@@ -97,10 +92,10 @@ class HoldfastRunner:
         while result.interruptions:
             state = result.to_state()
             for item, answer in await run.answers(result.interruptions):
-                if answer is None:
+                if answer.approved:
                     state.approve(item)
                 else:
-                    state.reject(item, rejection_message=answer or None)
+                    state.reject(item, rejection_message=answer.reason or None)
             result = await Runner.run(recorded, state, run_config=config, **options)
         return result
 
@@ -111,8 +106,7 @@ class _Run:
     def __init__(self, ctx: Context, name: str, *, stream: bool, budget: str | None) -> None:
         self.ctx = ctx
         self.name = name
-        self.stream = stream
-        self._budget = budget
+        self.requests = Requests(ctx, name, stream=stream, budget=budget)
         self._agents: dict[int, Agent[Any]] = {}
         self._counts: dict[str, int] = {}
 
@@ -126,8 +120,8 @@ class _Run:
         model = config.model
         return replace(
             config,
-            model=_RecordedModel(self, model) if isinstance(model, Model) else model,
-            model_provider=_RecordedProvider(self, config.model_provider),
+            model=RecordedModel(self.requests, model) if isinstance(model, Model) else model,
+            model_provider=RecordedProvider(self.requests, config.model_provider),
             input_guardrails=self._guarded(config.input_guardrails),
             output_guardrails=self._guarded(config.output_guardrails),
         )
@@ -139,7 +133,7 @@ class _Run:
         if found is None:
             model = agent.model
             found = self._agents[id(agent)] = agent.clone(
-                model=_RecordedModel(self, model) if isinstance(model, Model) else model,
+                model=RecordedModel(self.requests, model) if isinstance(model, Model) else model,
                 model_settings=agent.model_settings,
                 tools=[self._tool(tool) for tool in agent.tools],
                 mcp_servers=[self._server(server) for server in agent.mcp_servers],
@@ -219,120 +213,15 @@ class _Run:
             recorded.run_in_parallel = False
         return recorded
 
-    async def request(self, send: Callable[[], Awaitable[ModelResponse]]) -> ModelResponse:
-        """Send a request to a model once, and charge its usage once."""
-        step = self.number("model")
-
-        async def sent() -> Any:
-            return _response.dump_python(await send(), mode="json", exclude_unset=True)
-
-        response = _response.validate_python(await self.ctx.step(step, sent))
-        used = response.usage
-        spent = {
-            "requests": 1,
-            "input_tokens": used.input_tokens,
-            "output_tokens": used.output_tokens,
-            "tokens": used.input_tokens + used.output_tokens,
-        }
-        await self.ctx.budget.report(spent, key=step, budget=self._budget)
-        return response
-
     async def answers(
         self, asked: Sequence[ToolApprovalItem]
-    ) -> list[tuple[ToolApprovalItem, str | None]]:
-        """Wait for people: None approves, a text says why not. All waitpoints open first."""
+    ) -> list[tuple[ToolApprovalItem, Verdict]]:
+        """Wait for people; all waitpoints are open before the first wait."""
         points = [
-            await self.ctx.waitpoint(f"approve:{item.call_id}", title=_title(item))
+            (item, await self.ctx.waitpoint(f"approve:{item.call_id}", title=_title(item)))
             for item in asked
         ]
-        return [
-            (item, await self._refusal(point)) for item, point in zip(asked, points, strict=True)
-        ]
-
-    async def _refusal(self, waitpoint: Any) -> str | None:
-        try:
-            await self.ctx.wait_for(waitpoint, approvers=1)
-        except Denied as denied:
-            return denied.payload if isinstance(denied.payload, str) else ""
-        return None
-
-
-class _RecordedProvider(ModelProvider):
-    """Finds models by name, and records them."""
-
-    def __init__(self, run: _Run, provider: ModelProvider) -> None:
-        self._run = run
-        self._provider = provider
-
-    @override
-    def get_model(self, model_name: str | None) -> Model:
-        return _RecordedModel(self._run, self._provider.get_model(model_name))
-
-    @override
-    async def aclose(self) -> None:
-        await self._provider.aclose()
-
-
-class _RecordedModel(Model):
-    """A model whose requests are steps."""
-
-    def __init__(self, run: _Run, model: Model) -> None:
-        self._run = run
-        self._model = model
-
-    @override
-    async def get_response(
-        self,
-        system_instructions: str | None,
-        input: Any,
-        model_settings: Any,
-        tools: Any,
-        output_schema: Any,
-        handoffs: Any,
-        tracing: ModelTracing,
-        **options: Any,
-    ) -> ModelResponse:
-        request = (system_instructions, input, model_settings, tools, output_schema, handoffs)
-
-        async def send() -> ModelResponse:
-            if self._run.stream:
-                return await self._streamed(
-                    self._model.stream_response(*request, tracing, **options)
-                )
-            return await self._model.get_response(*request, tracing, **options)
-
-        return await self._run.request(send)
-
-    async def _streamed(self, events: AsyncIterator[Any]) -> ModelResponse:
-        """Stream the words of the response as they come."""
-        response: Any = None
-        async for event in events:
-            if event.type == "response.output_text.delta":
-                await self._run.ctx.stream.text(event.delta)
-            elif event.type in ("response.completed", "response.incomplete"):
-                response = event.response
-        if response is None:
-            raise RuntimeError("the stream of the model ended without a response")
-        return ModelResponse(
-            output=response.output, usage=_usage(response.usage), response_id=response.id
-        )
-
-    @override
-    def stream_response(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
-        raise InvalidInput("run agents with HoldfastRunner.run; it streams to the execution")
-
-
-def _usage(used: Any) -> Usage:
-    if used is None:
-        return Usage(requests=1)
-    return Usage(
-        requests=1,
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
-        total_tokens=used.total_tokens,
-        input_tokens_details=used.input_tokens_details,
-        output_tokens_details=used.output_tokens_details,
-    )
+        return [(item, await verdict(self.ctx, point)) for item, point in points]
 
 
 def _jsonable(value: Any) -> Any:

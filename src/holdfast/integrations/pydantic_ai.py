@@ -43,12 +43,13 @@ from pydantic_ai.tools import (
 from typing_extensions import override
 
 from holdfast.errors import InvalidInput
+from holdfast.integrations import agent_steps
 from holdfast.model import bounds
 from holdfast.worker.app import App
 from holdfast.worker.context import Context
 from holdfast.worker.handle import Handle
-from holdfast.worker.outcomes import Denied
 from holdfast.worker.task import TaskFields
+from holdfast.worker.waiting import TaskWaitpoint
 
 Prompt = str | Sequence[UserContent] | None
 
@@ -191,14 +192,13 @@ class _Run:
         assert isinstance(response, ModelResponse)  # noqa: S101 - what was recorded
         parts = response.parts
         self._calls = [part.tool_call_id for part in parts if isinstance(part, ToolCallPart)]
-        used = response.usage
-        spent = {
-            "requests": 1,
-            "input_tokens": used.input_tokens,
-            "output_tokens": used.output_tokens,
-            "tokens": used.input_tokens + used.output_tokens,
-        }
-        await self._ctx.budget.report(spent, key=step, budget=self.options.budget)
+        await agent_steps.charge(
+            self._ctx,
+            step,
+            input_tokens=response.usage.input_tokens,
+            output_tokens=response.usage.output_tokens,
+            budget=self.options.budget,
+        )
         return response
 
     async def stream(self, text: str) -> None:
@@ -249,13 +249,11 @@ class _Run:
             results.approvals[call.tool_call_id] = await self._approval(points[name])
         return results
 
-    async def _approval(self, waitpoint: Any) -> ToolApproved | ToolDenied:
-        try:
-            (payload,) = await self._ctx.wait_for(waitpoint, approvers=1)
-        except Denied as denied:
-            reason = denied.payload
-            return ToolDenied(reason) if isinstance(reason, str) and reason else ToolDenied()
-        changed = payload.get("override_args") if isinstance(payload, dict) else None
+    async def _approval(self, waitpoint: TaskWaitpoint[Any]) -> ToolApproved | ToolDenied:
+        said = await agent_steps.verdict(self._ctx, waitpoint)
+        if not said.approved:
+            return ToolDenied(said.reason) if said.reason else ToolDenied()
+        changed = said.payload.get("override_args") if isinstance(said.payload, dict) else None
         return ToolApproved(override_args=changed)
 
 
@@ -316,9 +314,9 @@ def _said(error: Exception) -> dict[str, Any]:
     cause = error.__cause__
     original = cause if cause is not None and isinstance(cause, tuple(_SAYING)) else error
     kind = next(kind for known, kind in _SAYING.items() if isinstance(original, known))
-    is_request = isinstance(original, exceptions.CallDeferred | exceptions.ApprovalRequired)
-    said = original.metadata if is_request else getattr(original, "message", str(original))
-    return {"raised": kind, "said": said}
+    if isinstance(original, exceptions.CallDeferred | exceptions.ApprovalRequired):
+        return {"raised": kind, "said": original.metadata}
+    return {"raised": kind, "said": getattr(original, "message", str(original))}
 
 
 def _jsonable(adapter: TypeAdapter[Any], value: Any) -> Any:

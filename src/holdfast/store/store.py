@@ -7,6 +7,7 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
 from holdfast.model import checks, codec, names
@@ -115,8 +116,6 @@ class Store:
         self.sessions: Sessions = Sessions(self)
         self.pins: Pins = Pins(self)
         self.states: States = States(self)
-        self.threads: Threads = Threads(self)
-        self.memories: Memories = Memories(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
         self.budgets: Budgets = Budgets(self)
@@ -138,6 +137,16 @@ class Store:
         self.rollouts: Rollouts = Rollouts(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
         self.declarations: Declarations = Declarations(self)
+
+    @cached_property
+    def threads(self) -> Threads:
+        """Threads of checkpoints, which few processes use."""
+        return Threads(self)
+
+    @cached_property
+    def memories(self) -> Memories:
+        """What agents remember, likewise."""
+        return Memories(self)
 
     async def boot(self) -> None:
         """Check the servers, load the library, agree on the partitions."""

@@ -1,7 +1,7 @@
-"""A program that dies before every call, and is started again until its task has ended.
+"""A program that dies before every call, and is started again until its tasks have ended.
 
-`python -m tests.acceptance.apps.mortal APP STORE NOTES` runs `work` of the module APP beside it.
-Each attempt is a process of its own, forked from one that has imported everything. A call notes
+`python -m tests.acceptance.apps.mortal STORE NOTES APP...` runs `work` of each module APP beside
+it. Each attempt is a process of its own, forked from one that has imported everything. A call notes
 that it is about to happen and kills its process; in the next process it happens.
 """
 
@@ -25,7 +25,7 @@ MOST = 40
 
 def happens(call: str) -> None:
     """Die the first time; then note the call."""
-    notes = Path(sys.argv[3])
+    notes = Path(sys.argv[2])
     noted = notes.read_text().splitlines() if notes.exists() else []
     is_new = f"dies before {call}" not in noted
     with notes.open("a") as out:
@@ -37,17 +37,16 @@ def happens(call: str) -> None:
 async def attempt(app: App, work: Task[[], str, str]) -> None:
     """Run a worker until the task has ended."""
     async with app.worker(WorkerSettings(lease_ms=60_000)):
-        handle = await work.options(id="one").submit()
+        handle = await work.options(id=work.name).submit()
         with contextlib.suppress(HoldfastError):
             # The worker that died cannot.
-            await app.engine.revoke_lease("one")
+            await app.engine.revoke_lease(handle.id)
         print(await handle.result(), flush=True)
 
 
-def main() -> None:
+def run(name: str) -> None:
     """Start attempts until one ends alive."""
-    os.environ["HOLDFAST_STORE"] = sys.argv[2]
-    module = import_module(f"tests.acceptance.apps.{sys.argv[1]}")
+    module = import_module(f"tests.acceptance.apps.{name}")
     for _ in range(MOST):
         child = os.fork()
         if child == 0:
@@ -55,9 +54,11 @@ def main() -> None:
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if os.WIFEXITED(status):
-            sys.exit(os.WEXITSTATUS(status))
-    sys.exit("it never ended")
+            return
+    sys.exit(f"{name} never ended")
 
 
 if __name__ == "__main__":
-    main()
+    os.environ["HOLDFAST_STORE"] = sys.argv[1]
+    for each in sys.argv[3:]:
+        run(each)

@@ -40,7 +40,7 @@ for first, second in itertools.pairwise(NODES):
     graph.add_edge(first, second)
 
 
-@app.task
+@app.task(name="langgraph")
 async def work(ctx: Context) -> str:
     """Run the graph."""
     compiled = graph.compile(checkpointer=HoldfastSaver.of(ctx))

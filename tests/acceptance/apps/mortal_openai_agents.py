@@ -37,7 +37,7 @@ def model(name: str, *turns: Any) -> ScriptedModel:
 @function_tool
 def add(n: int) -> int:
     """Add one."""
-    happens(f"tool {n}")
+    happens(f"add {n}")
     return n + 1
 
 
@@ -63,7 +63,7 @@ desk = Agent[Any](
 )
 
 
-@app.task
+@app.task(name="openai_agents")
 async def work(ctx: Context) -> str:
     """Run the agents."""
     return str((await HoldfastRunner.run(ctx, desk, "go", stream=False)).final_output)

@@ -35,7 +35,7 @@ def add(n: int) -> int:
     return n + 1
 
 
-@app.task
+@app.task(name="pydantic_ai")
 async def work(ctx: Context) -> str:
     """Run the agent."""
     return (await HoldfastAgent(agent, stream=False).run(ctx, "go")).output

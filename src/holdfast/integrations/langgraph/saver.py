@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 import msgspec
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
-    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -23,6 +22,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from typing_extensions import override
 
 from holdfast.errors import InvalidInput
+from holdfast.integrations.langgraph.blocking import BlockingSaver, collected
 from holdfast.integrations.langgraph.connection import Connection, Opening, connection_of
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.threads import SEPARATOR, NewCheckpoint, StoredCheckpoint, Thread, Write
@@ -34,7 +34,7 @@ _PAGE = 20
 _pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
-class HoldfastSaver(BaseCheckpointSaver[str]):
+class HoldfastSaver(BlockingSaver):
     """Keeps the checkpoints of graphs: `async with HoldfastSaver.from_url(URL) as saver`.
 
     Opened by `with` it serves code without an event loop. Either way both kinds of methods work,
@@ -49,8 +49,7 @@ class HoldfastSaver(BaseCheckpointSaver[str]):
         ttl: Duration | None = None,
         serde: SerializerProtocol | None = None,
     ) -> None:
-        super().__init__(serde=serde)
-        self.connection = connection
+        super().__init__(connection, serde=serde)
         self.tenant = tenant
         self._ttl_ms = optional_ms("ttl", ttl)
         self._threads = connection.store.threads
@@ -220,60 +219,6 @@ class HoldfastSaver(BaseCheckpointSaver[str]):
         count = 0 if current is None else int(str(current).partition(".")[0])
         return f"{count + 1:032}.{uuid.uuid4().hex[:16]}"
 
-    # The same, blocking
-
-    @override
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        return self.connection.wait(self.aput(config, checkpoint, metadata, new_versions))
-
-    @override
-    def put_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        self.connection.wait(self.aput_writes(config, writes, task_id, task_path))
-
-    @override
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return self.connection.wait(self.aget_tuple(config))
-
-    @override
-    def list(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[CheckpointTuple]:
-        found = self.alist(config, filter=filter, before=before, limit=limit)
-        yield from self.connection.wait(_collected(found))
-
-    @override
-    def delete_thread(self, thread_id: str) -> None:
-        self.connection.wait(self.adelete_thread(thread_id))
-
-    @override
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        self.connection.wait(self.adelete_for_runs(run_ids))
-
-    @override
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        self.connection.wait(self.acopy_thread(source_thread_id, target_thread_id))
-
-    @override
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        self.connection.wait(self.aprune(thread_ids, strategy=strategy))
-
     # Places and payloads
 
     def _thread(self, name: str) -> Thread:
@@ -288,7 +233,7 @@ class HoldfastSaver(BaseCheckpointSaver[str]):
     ) -> AsyncIterator[tuple[Thread, StoredCheckpoint]]:
         """Iterate over the checkpoints of a thread or of all, the last of a namespace first."""
         if config is None:
-            for thread in await self.connection.run(_collected(self._threads.names(self.tenant))):
+            for thread in await self.connection.run(collected(self._threads.names(self.tenant))):
                 async for row in self._rows_of(thread, None, None):
                     yield thread, row
             return
@@ -348,7 +293,3 @@ def _config(thread: Thread, namespace: str, checkpoint: str) -> RunnableConfig:
 
 def _thread_config(thread_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id}}
-
-
-async def _collected(items: AsyncIterator[Any]) -> list[Any]:
-    return [item async for item in items]
