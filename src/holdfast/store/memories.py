@@ -30,6 +30,7 @@ class Memories(Domain):
     ) -> None:
         """Write an item; with a time it ends when nothing writes or refreshes it."""
         field = _field(namespace, key)
+        checks.payload("value", value, bounds.THREAD_BYTES)
         if ttl_ms is not None:
             checks.integer("ttl_ms", ttl_ms, 1, bounds.DURATION_MS)
         await self._call.write(

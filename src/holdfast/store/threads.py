@@ -129,6 +129,7 @@ class Threads(Domain):
                 after = names[-1].decode()
 
     def _seal(self, thread: Thread, payload: bytes) -> bytes:
+        checks.payload("checkpoint", payload, bounds.THREAD_BYTES)
         return self._sealing.seal(payload, "thread", thread.stored)
 
     def _open(self, thread: Thread, payload: bytes) -> bytes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import InvalidInput
+from holdfast.errors import InvalidInput, TooLarge
+from holdfast.model import bounds
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump
@@ -50,8 +51,10 @@ async def test_items_of_tenants_are_apart(store: Store) -> None:
 
 
 async def test_names_are_checked(store: Store) -> None:
-    """Names are text on one line, and times are positive."""
+    """Names are text on one line, values have a bound, and times are positive."""
     with pytest.raises(InvalidInput, match="key"):
         await store.memories.put("acme", SPACE, "a\0b", b"1")
+    with pytest.raises(TooLarge):
+        await store.memories.put("acme", SPACE, "k", bytes(bounds.THREAD_BYTES + 1))
     with pytest.raises(InvalidInput, match="ttl_ms"):
         await store.memories.put("acme", SPACE, "k", b"1", ttl_ms=0)

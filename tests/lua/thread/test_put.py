@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import InvalidInput
+from holdfast.errors import InvalidInput, TooLarge
+from holdfast.model import bounds
 from holdfast.model.threads import Thread
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
@@ -53,6 +54,13 @@ async def test_a_thread_ends_when_its_time_is_over(store: Store, clock: Clock, d
     await put(store, "4")
     await clock.advance_and_tick(5_000)
     assert await ids(store) == ["4", "3"]
+
+
+async def test_values_have_a_bound(store: Store) -> None:
+    """A refused checkpoint leaves nothing behind."""
+    with pytest.raises(TooLarge):
+        await put(store, "1", versions={"a": "1"}, values={"a": bytes(bounds.THREAD_BYTES + 1)})
+    assert await ids(store) == []
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 1_025])
