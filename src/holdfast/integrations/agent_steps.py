@@ -1,10 +1,12 @@
-"""What the integrations of agents share: charges for requests, and approvals by people."""
+"""What integrations share: charges for requests, questions to people, and their approvals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.model import bounds
+from holdfast.store.store import Store
 from holdfast.worker.context import Context
 from holdfast.worker.outcomes import Denied
 from holdfast.worker.waiting import TaskWaitpoint
@@ -21,6 +23,16 @@ class Verdict:
     def reason(self) -> str:
         """Why not, if the person said so."""
         return self.payload if isinstance(self.payload, str) else ""
+
+
+def title(ctx: Context, what: str, details: str) -> str:
+    """Return what people are asked, with details unless payloads may be encrypted.
+
+    Titles stay readable in the store. A worker over HTTP does not know about the store.
+    """
+    store = getattr(ctx.engine, "store", None)
+    is_plain = isinstance(store, Store) and store.sealing.sealer is None
+    return f"{what} {details}".strip()[: bounds.TITLE_CHARS] if is_plain else what
 
 
 async def verdict(ctx: Context, waitpoint: TaskWaitpoint[Any]) -> Verdict:

@@ -34,9 +34,8 @@ from agents.tool import ApplyPatchTool, ComputerTool, LocalShellTool, ShellTool
 from pydantic import TypeAdapter
 
 from holdfast.errors import InvalidInput
-from holdfast.integrations.agent_steps import Verdict, verdict
+from holdfast.integrations.agent_steps import Verdict, title, verdict
 from holdfast.integrations.openai_models import RecordedModel, RecordedProvider, Requests
-from holdfast.model import bounds
 from holdfast.worker.context import Context
 
 _Content = ToolOutputText | ToolOutputImage | ToolOutputFileContent
@@ -213,12 +212,15 @@ class _Run:
             recorded.run_in_parallel = False
         return recorded
 
+    def _title(self, item: ToolApprovalItem) -> str:
+        return title(self.ctx, item.name or "tool", item.arguments or "")
+
     async def answers(
         self, asked: Sequence[ToolApprovalItem]
     ) -> list[tuple[ToolApprovalItem, Verdict]]:
         """Wait for people; all waitpoints are open before the first wait."""
         points = [
-            (item, await self.ctx.waitpoint(f"approve:{item.call_id}", title=_title(item)))
+            (item, await self.ctx.waitpoint(f"approve:{item.call_id}", title=self._title(item)))
             for item in asked
         ]
         return [(item, await verdict(self.ctx, point)) for item, point in points]
@@ -235,7 +237,3 @@ def _tool_output(value: Any) -> Any:
         isinstance(item, dict) and item.get("type") in ("text", "image", "file") for item in items
     )
     return _contents.validate_python(value) if is_content else value
-
-
-def _title(item: ToolApprovalItem) -> str:
-    return f"{item.name} {item.arguments or ''}"[: bounds.TITLE_CHARS].strip()

@@ -44,7 +44,6 @@ from typing_extensions import override
 
 from holdfast.errors import InvalidInput
 from holdfast.integrations import agent_steps
-from holdfast.model import bounds
 from holdfast.worker.app import App
 from holdfast.worker.context import Context
 from holdfast.worker.handle import Handle
@@ -238,9 +237,9 @@ class _Run:
         self._answered += 1
         approvals = [(call, f"approve:{call.tool_call_id}") for call in asked.approvals]
         calls = [(call, f"result:{call.tool_call_id}") for call in asked.calls]
-        titles = {name: _title(call) for call, name in [*approvals, *calls]}
         points = {
-            name: await self._ctx.waitpoint(name, title=title) for name, title in titles.items()
+            name: await self._ctx.waitpoint(name, title=self._title(call))
+            for call, name in [*approvals, *calls]
         }
         results = DeferredToolResults()
         for call, name in calls:
@@ -248,6 +247,9 @@ class _Run:
         for call, name in approvals:
             results.approvals[call.tool_call_id] = await self._approval(points[name])
         return results
+
+    def _title(self, call: ToolCallPart) -> str:
+        return agent_steps.title(self._ctx, call.tool_name, json.dumps(call.args_as_dict()))
 
     async def _approval(self, waitpoint: TaskWaitpoint[Any]) -> ToolApproved | ToolDenied:
         said = await agent_steps.verdict(self._ctx, waitpoint)
@@ -326,7 +328,3 @@ def _jsonable(adapter: TypeAdapter[Any], value: Any) -> Any:
 def _loaded(adapter: TypeAdapter[Any], value: Any) -> Any:
     # Only from JSON are bytes decoded.
     return adapter.validate_json(json.dumps(value))
-
-
-def _title(call: ToolCallPart) -> str:
-    return f"{call.tool_name} {json.dumps(call.args_as_dict())}"[: bounds.TITLE_CHARS]

@@ -14,12 +14,12 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from holdfast.errors import InvalidInput
-from holdfast.model import bounds
+from holdfast.integrations.agent_steps import title
 from holdfast.worker.context import Context
 
 
 class _Stop(TypedDict):
-    """Where a graph stopped: the ids and titles of its interrupts, and a mark of its state."""
+    """Where a graph stopped: the ids and questions of its interrupts, and a mark of its state."""
 
     interrupts: list[tuple[str, str]]
     mark: str
@@ -49,8 +49,10 @@ async def invoke(
             return (await graph.aget_state(run.config)).values
         mark = stop["mark"]
         answers = {
-            id: await ctx.wait_for(f"interrupt:{next(waits)}", title=title)
-            for id, title in stop["interrupts"]
+            id: await ctx.wait_for(
+                f"interrupt:{next(waits)}", title=title(ctx, "interrupt:", question)
+            )
+            for id, question in stop["interrupts"]
         }
         given = Command(resume=answers)
     raise AssertionError
@@ -79,8 +81,8 @@ class _Run:
         elif (await self._graph.aget_state(self.config)).next:
             await self._invoke(None)
         state = await self._graph.aget_state(self.config)
-        titles = [(each.id, str(each.value)[: bounds.TITLE_CHARS]) for each in state.interrupts]
-        return _Stop(interrupts=titles, mark=await self.mark())
+        questions = [(each.id, str(each.value)) for each in state.interrupts]
+        return _Stop(interrupts=questions, mark=await self.mark())
 
     async def _invoke(self, given: Any) -> None:
         # A checkpoint is stored before the next node runs, so no node that ended runs again.
