@@ -1,7 +1,7 @@
 """Run the tests of integrations against the oldest versions that they support.
 
-The oldest versions are the lower bounds of the extras in pyproject.toml. They are installed into
-an environment beside the ordinary one, whose other packages it uses.
+The oldest versions are the lower bounds of the extras in pyproject.toml. They replace the locked
+ones in an environment of their own.
 """
 
 from __future__ import annotations
@@ -33,9 +33,13 @@ def main() -> None:
     python = str(OLDEST / "bin" / "python")
     if not OLDEST.exists():
         subprocess.run([sys.executable, "-m", "venv", str(OLDEST)], check=True)
-    extras = ",".join(("dev", *EXTRAS))
     pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-e", f"{ROOT}[{extras}]", *oldest()], check=True, cwd=ROOT)
+    for what in (
+        ["--require-hashes", "-r", "requirements.lock"],
+        oldest(),
+        ["--no-deps", "-e", "."],
+    ):
+        subprocess.run([*pip, *what], check=True, cwd=ROOT)
     tested = subprocess.run([python, "-m", "pytest", "-q", *TESTS], check=False, cwd=ROOT)
     sys.exit(tested.returncode)
 
