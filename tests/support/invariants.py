@@ -58,13 +58,16 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
     *("unarchived", "o", "objects", "state", "state_due", "state_meta"),
+    *("threads", "thread", "thread_marks", "checkpoints", "thread_values", "thread_written"),
+    *("thread_writes", "thread_runs", "run_threads"),
+    *("memories", "memory_index", "memory_spaces", "memory_due"),
     *("access", "accesses", "audit", "feeds", "feed"),
     *("m", "window", "outbox", "wait", "waits", "quotas", "quota", "queues", "held"),
     *("admissions", "promises", "void", "admit", "budgets", "budget", "address", "reservation"),
     *("applied", "breaches", "spent", "total"),
 }
-#: Timers of partitions of their own: quotas, budgets, reservations; of API keys and feeds.
-_ELSEWHERE = (b"q:", b"b:", b"v:", b"a:", b"f:")
+#: Timers of partitions of their own: quotas, budgets, reservations; of API keys, feeds, threads.
+_ELSEWHERE = (b"q:", b"b:", b"v:", b"a:", b"f:", b"t:", b"m:")
 _SESSION_HOLDS = tuple(Hold(hold.decode()) for hold in HOLDS)
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.

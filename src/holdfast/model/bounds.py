@@ -35,6 +35,10 @@ SIGNAL_BYTES = 64 << 10
 SIGNAL_DEPTH = 64
 VIEW_BYTES = 64 << 10
 ANSWERERS = 64
+#: The name of a thread of checkpoints, and the parts of names within it.
+THREAD_CHARS = 1_024
+#: A checkpoint without its values, a value, a write of a task, or an item that agents remember.
+THREAD_BYTES = 16 << 20
 TITLE_CHARS = 256
 #: The highest version of a part of a task's code.
 VERSION = 1_000_000

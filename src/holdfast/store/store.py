@@ -7,6 +7,7 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
 from holdfast.model import checks, codec, names
@@ -32,6 +33,7 @@ from holdfast.store.inboxes import Inboxes
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.memories import Memories
 from holdfast.store.needs import RevisionNeeds
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
@@ -49,6 +51,7 @@ from holdfast.store.sessions import Sessions
 from holdfast.store.states import States
 from holdfast.store.streams import Streams
 from holdfast.store.tasks import Tasks
+from holdfast.store.threads import Threads
 from holdfast.store.timers import Timers
 from holdfast.store.valkey import boot, keys, urls
 from holdfast.store.valkey.call import Caller
@@ -137,6 +140,16 @@ class Store:
         self.rollouts: Rollouts = Rollouts(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
         self.declarations: Declarations = Declarations(self)
+
+    @cached_property
+    def threads(self) -> Threads:
+        """Threads of checkpoints, which few processes use."""
+        return Threads(self)
+
+    @cached_property
+    def memories(self) -> Memories:
+        """What agents remember, likewise."""
+        return Memories(self)
 
     async def boot(self) -> None:
         """Check the servers, load the library, agree on the partitions."""

@@ -6,7 +6,7 @@
 --- @requires lib/core/keys lib/core/clock lib/execution/due lib/core/timers lib/admin/workers
 --- @requires lib/waitpoint/waitpoints lib/graph/due lib/admin/schedules lib/limit/quota lib/limit/budget
 --- @requires lib/limit/reserving lib/admin/api_keys lib/stream/feed lib/session/sessions
---- @requires lib/execution/bonds
+--- @requires lib/execution/bonds lib/thread/threads lib/memory/memories
 
 local FIRE = {
   x = due.execution,
@@ -21,6 +21,8 @@ local FIRE = {
   f = feed.expire,
   c = sessions.expire,
   o = bonds.fire,
+  t = threads.remove,
+  m = memories.expire,
 }
 
 -- Some firings do the work of many and report how much; this bounds the work of one call.

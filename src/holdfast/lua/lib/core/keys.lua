@@ -104,6 +104,23 @@ function keys.state(tag, scope) return tag .. ':state:' .. scope end
 function keys.state_due(tag, scope) return tag .. ':state_due:' .. scope end
 function keys.state_meta(tag, scope) return tag .. ':state_meta:' .. scope end
 
+-- Threads of checkpoints that another library makes. ID is TENANT|NAME.
+function keys.threads(tag, tenant) return tag .. ':threads:' .. tenant end
+function keys.thread(tag, id) return tag .. ':thread:' .. id end
+function keys.thread_marks(tag, id) return tag .. ':thread_marks:' .. id end
+function keys.checkpoints(tag, id) return tag .. ':checkpoints:' .. id end
+function keys.thread_values(tag, id) return tag .. ':thread_values:' .. id end
+function keys.thread_written(tag, id) return tag .. ':thread_written:' .. id end
+function keys.thread_writes(tag, id) return tag .. ':thread_writes:' .. id end
+function keys.thread_runs(tag, id) return tag .. ':thread_runs:' .. id end
+function keys.run_threads(tag, tenant, run) return tag .. ':run_threads:' .. tenant .. '|' .. run end
+
+-- What agents of a tenant remember.
+function keys.memories(tag, tenant) return tag .. ':memories:' .. tenant end
+function keys.memory_index(tag, tenant) return tag .. ':memory_index:' .. tenant end
+function keys.memory_spaces(tag, tenant) return tag .. ':memory_spaces:' .. tenant end
+function keys.memory_due(tag, tenant) return tag .. ':memory_due:' .. tenant end
+
 -- Each exists once in a partition.
 function keys.timers(tag) return tag .. ':timers' end
 function keys.unarchived(tag) return tag .. ':unarchived' end

@@ -1,0 +1,1 @@
+"""Holdfast beside other libraries. Each package needs the extra of its name."""

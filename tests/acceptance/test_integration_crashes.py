@@ -1,0 +1,30 @@
+"""Processes die by kill -9 between any two calls of an agent; no call is repeated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.testing.servers import TestServer
+from tests.acceptance.processes import ROOT, python
+
+pytestmark = [pytest.mark.xdist_group("integrations"), pytest.mark.timeout(120)]
+
+CALLS = {
+    "mortal_pydantic_ai": ["model 0", "tool 0", "model 1", "tool 1", "model 2"],
+    "mortal_openai_agents": ["guardrail", "desk 0", "clerk 1", "add 1", "clerk 2"],
+    "mortal_langgraph": ["a", "b", "c"],
+}
+RESULTS = ["[1, 2]", "[2]", "['a', 'b', 'c']"]
+
+
+def test_no_call_is_repeated(single_server: TestServer, tmp_path: Path) -> None:
+    """Each call happens in a process of its own, once, and the results are the same."""
+    url = f"valkey://127.0.0.1:{single_server.port}?prefix=mortal"
+    notes = tmp_path / "notes"
+    shown = python("-m", "tests.acceptance.apps.mortal", url, str(notes), *CALLS, folder=ROOT)
+    assert shown.stdout.splitlines() == RESULTS, shown.stderr
+    calls = [call for each in CALLS.values() for call in each]
+    expected = [line for call in calls for line in (f"dies before {call}", call)]
+    assert notes.read_text().splitlines() == expected
