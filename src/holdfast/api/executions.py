@@ -13,6 +13,7 @@ from holdfast.api.claimer import Claimer
 from holdfast.errors import HoldfastError
 from holdfast.model import checks
 from holdfast.model.calls import Replay, check_patience
+from holdfast.model.causes import Cause
 from holdfast.model.claims import Claimant
 from holdfast.model.executions import (
     Attempt,
@@ -31,6 +32,7 @@ from holdfast.model.exports import Exported
 from holdfast.model.frames import NewFrame
 from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.resubmissions import Resubmission
 from holdfast.model.states import State
 from holdfast.model.views import View
 from holdfast.model.waitpoints import Effect, Signal, Source
@@ -47,6 +49,15 @@ class Executions(ABC):
 
         Options that you omit come from the task's declaration, if a worker has published it. The
         input must match the published schema, unless `check` is False.
+        """
+
+    @abstractmethod
+    async def resubmit(self, execution_id: str, changes: Resubmission | None = None) -> Submitted:
+        """Submit another execution like this one, with the same or another input.
+
+        It has the same task, lane, priority, capabilities, limits and tags, and a tag `resubmit_of`
+        that names its origin; its other options are those of the task. Raises InvalidInput for an
+        execution of a session.
         """
 
     @abstractmethod
@@ -286,9 +297,36 @@ class Executions(ABC):
 
     @abstractmethod
     async def list(
-        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        total: bool = False,
+        whys: bool = False,
     ) -> Page:
-        """Return a page of executions, newest first."""
+        """Return a page of executions, newest first unless the filter says otherwise.
+
+        With `total`, the page says how many match; with `whys`, why those that have not ended are
+        not running. A filter by the beginning of an id or by the text of a tag has no index: each
+        call looks at a bounded number of executions, so a page may be short, even empty, though
+        `next_cursor` is set.
+        """
+
+    @abstractmethod
+    async def causes(
+        self,
+        *,
+        tenant: str | None = None,
+        kind: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Sequence[Cause]:
+        """Return why executions that ended in this time failed or expired.
+
+        They are grouped by task, type and code of the error, and its place; the most frequent
+        cause is first.
+        """
 
     @abstractmethod
     async def count(self, tenant: str | None = None) -> Sequence[Count]:

@@ -17,13 +17,14 @@ from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.client import decode, live
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claimer import RemoteClaimer
-from holdfast.client.execution_bodies import answer_of, body_of
+from holdfast.client.execution_bodies import answer_of, body_of, resubmission_body, submitted_of
 from holdfast.client.execution_pages import page_of
 from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.client.streams import frame_bodies
 from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
 from holdfast.model import bounds, calls, checks, exports, payloads
 from holdfast.model.calls import Replay
+from holdfast.model.causes import Cause
 from holdfast.model.claims import Claimant
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
@@ -43,6 +44,7 @@ from holdfast.model.exports import Exported
 from holdfast.model.frames import NewFrame, check_last
 from holdfast.model.inboxes import ExecutionSignal, Receipt
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.resubmissions import Resubmission
 from holdfast.model.states import State
 from holdfast.model.views import View, check_view
 from holdfast.model.waitpoints import Effect, Signal
@@ -69,6 +71,13 @@ class RemoteExecutions(api.Executions):
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
+
+    @override
+    async def resubmit(self, execution_id: str, changes: Resubmission | None = None) -> Submitted:
+        changes = checks.instance("changes", changes or Resubmission(), Resubmission)
+        body, minted = resubmission_body(changes)
+        view = await self._http.post(_about(execution_id, "resubmit"), body)
+        return submitted_of(view, minted=minted)
 
     @override
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
@@ -317,14 +326,40 @@ class RemoteExecutions(api.Executions):
 
     @override
     async def list(
-        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        total: bool = False,
+        whys: bool = False,
     ) -> Page:
         calls.check_page(limit)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+        more = {"error_type": wanted.error_type, "order": "oldest" if wanted.oldest else None}
+        asked = {"total": "true" if total else None, "why": "true" if whys else None}
+        page = {"limit": limit, "cursor": cursor, **more, **asked}
         whose = self._tenant or EVERY_TENANT
-        return await page_of(
-            self._http, "/v1/executions", wanted, whose=whose, limit=limit, cursor=cursor
+        return await page_of(self._http, "/v1/executions", wanted, whose=whose, **page)
+
+    @override
+    async def causes(
+        self,
+        *,
+        tenant: str | None = None,
+        kind: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Sequence[Cause]:
+        calls.check_causes(tenant, kind, since, until)
+        reply = await self._http.get(
+            "/v1/executions:causes",
+            tenant=tenant or self._tenant or EVERY_TENANT,
+            kind=kind,
+            since=since and since.isoformat(),
+            until=until and until.isoformat(),
         )
+        return [msgspec.convert(view, Cause) for view in reply["items"]]
 
     @override
     async def count(self, tenant: str | None = None) -> Sequence[Count]:

@@ -98,7 +98,7 @@ async def serving_http(
         try:
             doors = (Door(env=DEFAULT_ENV, name=EVERY),)
             settings = ServerSettings(
-                host=host, port=port, web_chats=doors, web_chat_files=FileLimits()
+                host=host, port=port, web_chats=doors, web_chat_files=FileLimits(), dev=True
             )
             server = serving(engine, settings)
             _, url = await stack.enter_async_context(server)

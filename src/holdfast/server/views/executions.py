@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from msgspec import UNSET, Raw, UnsetType
 
 from holdfast.model.executions import Attempt, Claim, Event, Execution, Step, Submitted
+from holdfast.model.listing import Page, Total
 from holdfast.model.payloads import as_base64, as_json
+from holdfast.model.resubmissions import origin_of
 from holdfast.model.states import StateVector
 from holdfast.server.auth import shown
 from holdfast.server.views.derive import ModelView
@@ -94,6 +96,8 @@ class ExecutionView(View):
     graph: str | None
     #: The execution whose task submitted it.
     parent: str | None
+    #: The execution of which it is a copy, by a resubmission.
+    origin: str | None
     #: What happens to it when its parent ends; null without a parent.
     on_parent_end: str | None
     #: How many children and graphs its end would cancel; lists do not count them.
@@ -112,7 +116,7 @@ class ExecutionView(View):
     retry_at: str | None
 
     @classmethod
-    def of(cls, execution: Execution) -> ExecutionView:
+    def of(cls, execution: Execution) -> Self:
         """Show an execution."""
         return cls(
             id=shown.own(execution.id),
@@ -148,6 +152,7 @@ class ExecutionView(View):
             idempotency_key=execution.idempotency_key,
             graph=shown.own_or_none(execution.graph),
             parent=shown.own_or_none(execution.parent),
+            origin=origin_of(execution),
             on_parent_end=execution.on_parent_end,
             bound=execution.bound,
             unread=execution.unread,
@@ -159,6 +164,48 @@ class ExecutionView(View):
             blocked_by=execution.blocked_by,
             retry_at=optional(execution.retry_at),
         )
+
+
+class TotalView(View):
+    """How many executions match."""
+
+    count: int
+    #: False if at least this many match: counting the others would cost too much.
+    exact: bool
+    #: In words: `412`, or `10,000+`.
+    text: str
+
+    @classmethod
+    def of(cls, total: Total) -> TotalView:
+        """Show a total."""
+        return cls(count=total.count, exact=total.exact, text=str(total))
+
+
+class ListedView(ExecutionView, omit_defaults=True):
+    """An execution in a list. Of an error, only `type`, `code` and `place` are shown."""
+
+    #: Why it is not running, with `why=true`; absent once it has ended.
+    why: str | UnsetType = UNSET
+
+
+class ListPage(View, omit_defaults=True):
+    """A page of executions. It may be short, even empty, though more follow."""
+
+    items: list[ListedView]
+    next_cursor: str | None
+    #: With `total=true`.
+    total: TotalView | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, page: Page) -> ListPage:
+        """Show a page."""
+        items = []
+        for execution in page.items:
+            view = ListedView.of(execution)
+            view.why = page.whys.get(execution.id, UNSET)
+            items.append(view)
+        total = UNSET if page.total is None else TotalView.of(page.total)
+        return cls(items=items, next_cursor=page.next_cursor, total=total)
 
 
 class ExecutionPage(View):
