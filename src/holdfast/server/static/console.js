@@ -1,0 +1,2787 @@
+/*! This file contains
+
+preact:
+The MIT License (MIT)
+
+Copyright (c) 2015-present Jason Miller
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+
+@preact/signals:
+The MIT License (MIT)
+
+Copyright (c) 2022-present Preact Team
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+
+@preact/signals-core:
+The MIT License (MIT)
+
+Copyright (c) 2022-present Preact Team
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+*/
+
+// node_modules/preact/dist/preact.mjs
+var n;
+var t;
+var r;
+var u;
+var i;
+var f;
+var o;
+var e;
+var l;
+var c;
+var a;
+var s;
+var h = /* @__PURE__ */ Symbol.for("pv");
+var p = {};
+var y = [];
+var v = /^m(i|n|o|s|text|space)$/;
+var w = Array.isArray;
+var d = y.slice;
+var _ = Object.assign;
+function g(n3) {
+  n3 && n3.parentNode && n3.remove();
+}
+function k(n3, t4, r4) {
+  var u4, i4, f5, o5 = {}, e4 = arguments.length;
+  for (f5 in t4) "key" == f5 ? u4 = t4[f5] : "ref" == f5 && "function" != typeof n3 ? i4 = t4[f5] : o5[f5] = t4[f5];
+  return e4 > 2 && (o5.children = e4 > 3 ? d.call(arguments, 2) : r4), m(n3, o5, u4, i4, null);
+}
+function m(r4, u4, i4, f5, o5) {
+  var e4 = { type: r4, props: u4, key: i4, ref: f5, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: h, __v: o5 || ++t, __i: -1, __u: 0 };
+  return !o5 && n.vnode && n.vnode(e4), e4;
+}
+function $(n3) {
+  return n3.children;
+}
+function x(n3, t4) {
+  this.props = n3, this.context = t4, this.__g = 0;
+}
+function S(n3, t4) {
+  if (null == t4) return n3.__ && S(n3.__, n3.__i + 1);
+  for (var r4; t4 < n3.__k.length; t4++) if ((r4 = n3.__k[t4]) && r4.__e) return r4.__e;
+  return "function" != typeof n3.type || n3.props.__P ? null : S(n3);
+}
+function C(t4) {
+  var r4, u4 = t4.__v, i4 = u4.__e, f5 = [], o5 = [], e4 = t4.__P;
+  e4 && ((r4 = _({ constructor: h }, u4)).__v = u4.__v + 1, n.vnode && n.vnode(r4), z(e4, r4, u4, t4.__n, e4.namespaceURI, 32 & u4.__u ? [i4] : null, f5, i4 || S(u4), 32 & u4.__u, o5), r4.__v = u4.__v, r4.__.__k[r4.__i] = r4, E(f5, r4, o5), u4.__ = u4.__e = null, r4.__e != i4 && j(r4));
+}
+function j(n3) {
+  if ((n3 = n3.__) && n3.__c && !n3.props.__P) return n3.__e = null, n3.__k.some(function(t4) {
+    return t4 && (n3.__e = t4.__e);
+  }), j(n3);
+}
+function L(t4) {
+  (8 & t4.__g || (t4.__g |= 8, u.push(t4), f++)) && i == n.debounceRendering || ((i = n.debounceRendering) || queueMicrotask)(H);
+}
+function H() {
+  try {
+    for (var n3, t4 = 1; u.length; ) u.length > t4 && u.sort(o), n3 = u.shift(), t4 = u.length, 8 & n3.__g && C(n3);
+  } finally {
+    (f = u.length) && (i || queueMicrotask)(H);
+  }
+}
+function I(n3, t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
+  var s4, h5, v4, w5, d5, _4, g5 = u4.__k || y, k4 = t4.length;
+  for (l4 = q(r4, t4, g5, l4, k4), s4 = 0; s4 < k4; s4++) null != (v4 = r4.__k[s4]) && (h5 = ~v4.__i && g5[v4.__i] || p, v4.__i = s4, _4 = z(n3, v4, h5, i4, f5, o5, e4, l4, c4, a5), w5 = v4.__e, (h5.ref != v4.ref || 8 & h5.__u) && (h5.ref && G(h5.ref, null, v4, h5), v4.ref && a5.push(v4.ref, v4.__c || w5, v4)), d5 = d5 || w5, 4 & v4.__u ? (l4 = A(v4, l4, n3, !h5.__v), h5.__e && (h5.__e = null)) : "function" == typeof v4.type && void 0 !== _4 ? l4 = _4 : w5 && (l4 = w5.nextSibling), v4.__u &= -21);
+  return r4.__e = d5, l4;
+}
+function q(n3, t4, r4, u4, i4) {
+  var f5, o5, e4, l4, c4, a5, s4, p5, y5, v4 = r4.length, d5 = v4, _4 = 0, g5 = 0, k4 = n3.__k = Array(i4);
+  for (f5 = 0; f5 < i4; f5++) null != (o5 = t4[f5]) && "boolean" != typeof o5 && "function" != typeof o5 ? ("object" != typeof o5 || o5.constructor === String ? o5 = k4[f5] = m(null, o5) : w(o5) ? o5 = k4[f5] = m($, { children: o5 }) : o5.constructor === h && o5.__b ? o5 = k4[f5] = m(o5.type, o5.props, o5.key, o5.ref, o5.__v) : k4[f5] = o5, l4 = f5 + _4, o5.__ = n3, o5.__b = n3.__b + 1, e4 = null, ~(c4 = o5.__i = P(o5, r4, l4, d5)) && (d5--, (e4 = r4[c4]) && (e4.__u |= 2)), e4 && e4.__v ? (o5.__u |= 16, c4 == l4 - 1 ? _4-- : c4 == l4 + 1 ? _4++ : c4 != l4 && (c4 > l4 ? _4-- : _4++, g5 = 1)) : (~c4 || (i4 > v4 ? _4-- : i4 < v4 && _4++), "function" != typeof o5.type && (o5.__u |= 4))) : k4[f5] = null;
+  if (g5) {
+    for (a5 = [], s4 = [], f5 = 0; f5 < i4; f5++) if ((o5 = k4[f5]) && 16 & o5.__u) {
+      for (_4 = 0, p5 = a5.length; _4 < p5; ) a5[y5 = _4 + p5 >> 1] < o5.__i ? _4 = y5 + 1 : p5 = y5;
+      a5[_4] = o5.__i, s4[f5] = _4 + 1;
+    }
+    for (_4 = a5.length; f5--; ) s4[f5] && (s4[f5] == _4 ? _4-- : k4[f5].__u |= 4);
+  }
+  if (d5) for (f5 = 0; f5 < v4; f5++) !(e4 = r4[f5]) || 2 & e4.__u || (e4.__e == u4 && (u4 = S(e4)), J(e4, e4));
+  return u4;
+}
+function A(n3, t4, r4, u4) {
+  var i4, f5, o5, e4;
+  if ("function" == typeof n3.type) {
+    if (n3.props.__P) return t4;
+    if (i4 = n3.__k) for (f5 = 0; f5 < i4.length; f5++) i4[f5] && (i4[f5].__ = n3, t4 = A(i4[f5], t4, r4, false));
+    return t4;
+  }
+  for (t4 && !t4.parentNode && (t4 = S(n3)) && !t4.parentNode && (t4 = null), o5 = n3.__e, e4 = t4; e4 && 8 == e4.nodeType; ) e4 = e4.nextSibling;
+  for (o5 != e4 && (!u4 && r4.moveBefore && o5.parentNode ? r4.moveBefore(o5, t4) : r4.insertBefore(o5, t4 || null)), t4 = o5; (t4 = t4 && t4.nextSibling) && 8 == t4.nodeType && !t4.data.startsWith("$s"); ) ;
+  return t4;
+}
+function P(n3, t4, r4, u4) {
+  var i4, f5 = n3.key, o5 = n3.type, e4 = t4[r4], l4 = e4 && !(2 & e4.__u);
+  if (null === e4 && null == f5 || l4 && f5 == e4.key && o5 == e4.type) return r4;
+  if (u4 > (l4 ? 1 : 0)) {
+    for (i4 = r4 - 1; i4 >= 0; i4--) if ((e4 = t4[i4]) && !(2 & e4.__u) && f5 == e4.key && o5 == e4.type) return i4;
+    for (i4 = r4 + 1; i4 < t4.length; i4++) if ((e4 = t4[i4]) && !(2 & e4.__u) && f5 == e4.key && o5 == e4.type) return i4;
+  }
+  return -1;
+}
+function T(n3, t4, r4) {
+  null == r4 && (r4 = ""), "-" == t4[0] ? n3.setProperty(t4, r4) : n3[t4] = r4;
+}
+function N(n3, t4, r4, u4, i4) {
+  var f5, o5;
+  if ("style" == t4) if ("string" == typeof r4) n3.style.cssText = r4;
+  else {
+    if ("string" == typeof u4 && (n3.style.cssText = u4 = ""), u4) for (t4 in u4) r4 && t4 in r4 || T(n3.style, t4);
+    if (r4) for (t4 in r4) u4 && r4[t4] == u4[t4] || T(n3.style, t4, r4[t4]);
+  }
+  else if ("o" == t4[0] && "n" == t4[1]) "function" != typeof r4 && (r4 = null), "function" != typeof u4 && (u4 = null), (n3.__e || (n3.__e = {}))[t4] = r4, r4 && u4 || (o5 = a[t4] || (a[t4] = V(t4)), (n3.__a || (n3.__a = {}))[t4] = c, f5 = t4 != (t4 = t4.replace(l, "$1")), (t4 = t4.slice(2))[0] < "a" && (t4 = t4.toLowerCase()), r4 ? n3.addEventListener(t4, o5, f5) : n3.removeEventListener(t4, o5, f5));
+  else {
+    if ("http://www.w3.org/2000/svg" == i4) t4 = t4.replace(/xlink(H|:h)/, "h").replace(/sName$/, "s");
+    else if ("width" != t4 && "height" != t4 && "href" != t4 && "list" != t4 && "form" != t4 && "tabIndex" != t4 && "download" != t4 && "rowSpan" != t4 && "colSpan" != t4 && "role" != t4 && "popover" != t4 && t4 in n3) try {
+      return void (n3[t4] = null == r4 ? "" : r4);
+    } catch (n4) {
+    }
+    if ("function" == typeof r4) return;
+    null == r4 || false === r4 && "-" != t4[4] ? n3.removeAttribute(t4) : n3.setAttribute(t4, "popover" == t4 && 1 == r4 ? "" : r4);
+  }
+}
+function V(t4) {
+  return function(r4) {
+    var u4 = this.__e;
+    if (u4) {
+      if (u4 = u4[t4], null == r4[e]) r4[e] = c++;
+      else if (r4[e] < this.__a[t4]) return;
+      return u4(n.event ? n.event(r4) : r4);
+    }
+  };
+}
+function z(t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
+  var s4, p5, v4, d5, k4, b3, m5, M2, C3, j3, L2, H2, q2, A4, O2, P3, T4, N2, V2 = r4.type;
+  if (r4.constructor !== h) return null;
+  128 & u4.__u && (c4 = 32 & u4.__u, s4 = u4.__c.__z) && (r4.__u |= c4, p5 = o5 = [], 8 == s4.nodeType ? l4 = B(s4, o5) : o5.push(s4), l4 = o5[0] || l4), (s4 = n.__b) && s4(r4);
+  n: if ("function" == typeof V2) {
+    v4 = e4.length;
+    try {
+      if (M2 = r4.props, C3 = (s4 = V2.prototype) && s4.render, j3 = (s4 = V2.contextType) && i4[s4.__c], L2 = s4 ? j3 ? j3.props.value : s4.__ : i4, (d5 = u4.__c) ? (r4.__c = d5, 2 & d5.__g && (d5.__g |= 1)) : (C3 ? r4.__c = d5 = new V2(M2, L2) : (r4.__c = d5 = new x(M2, L2), d5.constructor = V2, d5.render = K), j3 && j3.sub(d5), d5.state || (d5.state = {}), d5.__n = i4, d5.__g |= 8, d5.__h = [], d5.__k = []), C3 && (d5.__s || (d5.__s = d5.state), V2.getDerivedStateFromProps && (d5.__s == d5.state && (d5.__s = _({}, d5.__s)), _(d5.__s, V2.getDerivedStateFromProps(M2, d5.__s)))), k4 = d5.props, b3 = d5.state, d5.__v = r4, u4.__c) {
+        if (M2 !== k4 && C3 && !V2.getDerivedStateFromProps && d5.componentWillReceiveProps && d5.componentWillReceiveProps(M2, L2), r4.__v == u4.__v && !(8 & d5.__g) || !(4 & d5.__g) && d5.shouldComponentUpdate && false === d5.shouldComponentUpdate(M2, d5.__s, L2)) {
+          r4.__v != u4.__v && (d5.props = M2, d5.state = d5.__s, d5.__g &= -9), r4.__e = u4.__e, r4.__k = u4.__k, r4.__k.some(function(n3) {
+            n3 && (n3.__ = r4);
+          }), y.push.apply(d5.__h, d5.__k), d5.__k = [], d5.__h.length && e4.push(d5), l4 = S(u4);
+          break n;
+        }
+        d5.componentWillUpdate && d5.componentWillUpdate(M2, d5.__s, L2), C3 && d5.componentDidUpdate && d5.__h.push(function() {
+          d5.componentDidUpdate(k4, b3, m5);
+        });
+      } else C3 && !V2.getDerivedStateFromProps && d5.componentWillMount && d5.componentWillMount(), C3 && d5.componentDidMount && d5.__h.push(d5.componentDidMount);
+      d5.context = L2, d5.props = M2, d5.__P = t4, d5.__g &= -5, H2 = n.__r, q2 = C3 ? 25 : 0;
+      do {
+        d5.__g &= -9, H2 && H2(r4), s4 = d5.render(d5.props, d5.state = d5.__s, d5.context);
+      } while (8 & d5.__g && ++q2 < 25);
+      C3 && (y.push.apply(d5.__h, d5.__k), d5.__k = []), d5.state = d5.__s, d5.getChildContext && (i4 = _({}, i4, d5.getChildContext())), C3 && u4.__c && d5.getSnapshotBeforeUpdate && (m5 = d5.getSnapshotBeforeUpdate(k4, b3)), A4 = s4 && s4.type === $ && null == s4.key ? s4.props.children : s4, M2.__P && (s4 = l4, f5 = (t4 = M2.__P).namespaceURI, c4 = o5 = null, u4.props && u4.props.__P != t4 && (u4.__k.some(function(n3) {
+        n3 && J(n3, n3);
+      }), u4.__k = null), l4 = u4.__k ? S(u4, 0) : null), l4 = I(t4, w(A4) ? A4 : [A4], r4, u4, i4, f5, o5, e4, l4, c4, a5), M2.__P && (r4.__e = null, l4 = s4), r4.__u &= -161, p5 && p5.some(g), d5.__h.length && e4.push(d5), 1 & d5.__g && (d5.__g &= -4);
+    } catch (t5) {
+      if (e4.length = v4, r4.__v = null, c4 || o5) if (t5 && t5.then) {
+        if (r4.__u |= 128 | c4, o5) {
+          for (~(T4 = o5.indexOf(l4 || void 0)) || (T4 = o5.length); (N2 = o5[T4 - 1]) && 8 == N2.nodeType; ) T4--;
+          for (; T4 < o5.length; T4++) if (N2 = o5[T4]) if (o5[T4] = null, O2) {
+            if (N2 == P3) break;
+          } else {
+            if (8 != N2.nodeType) break;
+            N2.data.startsWith("$s") && (P3 = B(O2 = N2));
+          }
+        }
+        if (!O2) {
+          for (; l4 && 8 == l4.nodeType && l4.nextSibling; ) l4 = l4.nextSibling;
+          O2 = l4;
+        }
+        (s4 = B(O2 = r4.__c.__z || (r4.__c.__z = O2))) ? (r4.__e = O2, l4 = s4) : r4.__e = l4, l4 = l4 && l4.nextSibling;
+      } else o5 && o5.some(g);
+      else r4.__e = u4.__e;
+      r4.__k || (r4.__k = u4.__k || []), t5 && t5.then || D(r4), n.__e(t5, r4, u4);
+    }
+  } else l4 = r4.__e = F(u4.__e, r4, u4, i4, f5, o5, e4, c4, a5, t4);
+  return (s4 = n.diffed) && s4(r4), l4;
+}
+function B(n3, t4) {
+  if (n3 && 8 == n3.nodeType && n3.data.startsWith("$s")) for (var r4 = 1; n3 = n3.nextSibling; ) {
+    if (8 == n3.nodeType) {
+      if (n3.data.startsWith("$s")) r4++;
+      else if (n3.data.startsWith("/$s") && !--r4) return n3;
+    }
+    t4 && t4.push(n3);
+  }
+}
+function D(n3) {
+  n3 && (n3.__c && (n3.__c.__g |= 4), n3.__k && n3.__k.some(D));
+}
+function E(t4, r4, u4) {
+  for (var i4 = 0; i4 < u4.length; ) G(u4[i4++], u4[i4++], u4[i4++]);
+  n.__c && n.__c(r4, t4), t4.some(function(r5) {
+    try {
+      t4 = r5.__h, r5.__h = [], t4.some(function(n3) {
+        n3.call(r5);
+      });
+    } catch (t5) {
+      n.__e(t5, r5.__v);
+    }
+  });
+}
+function F(t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
+  var s4, h5, y5, _4, k4, b3, m5, M2, $2 = u4.props || p, x3 = r4.props, C3 = r4.type;
+  if ("svg" == C3 ? f5 = "http://www.w3.org/2000/svg" : "math" == C3 ? f5 = "http://www.w3.org/1998/Math/MathML" : f5 || (f5 = "http://www.w3.org/1999/xhtml"), o5) {
+    for (s4 = 0; s4 < o5.length; s4++) if ((k4 = o5[s4]) && (C3 ? k4.localName == C3 : 3 == k4.nodeType)) {
+      t4 = k4, o5[s4] = null;
+      break;
+    }
+  }
+  if (!t4) {
+    if (M2 = a5.ownerDocument || document, !C3) return M2.createTextNode(x3);
+    t4 = M2.createElementNS(f5, C3, x3.is ? x3 : a5), l4 && (n.__m && n.__m(r4, o5), l4 = false), o5 = null;
+  }
+  if (C3) {
+    if (a5 = "template" == C3 && t4.content || t4, o5 = "textarea" == C3 && null != x3.defaultValue ? null : o5 && d.call(a5.childNodes), !l4 && o5) for ($2 = {}, s4 = 0; s4 < t4.attributes.length; s4++) $2[(k4 = t4.attributes[s4]).name] = k4.value;
+    for (s4 in $2) k4 = $2[s4], "dangerouslySetInnerHTML" == s4 ? y5 = k4 : "children" == s4 || s4 in x3 || "value" == s4 && "defaultValue" in x3 || "checked" == s4 && "defaultChecked" in x3 || N(t4, s4, null, k4, f5);
+    for (s4 in x3) k4 = x3[s4], "children" == s4 ? _4 = k4 : "dangerouslySetInnerHTML" == s4 ? h5 = k4 : "value" == s4 ? b3 = k4 : "checked" == s4 ? m5 = k4 : l4 && "function" != typeof k4 || $2[s4] === k4 || N(t4, s4, k4, $2[s4], f5);
+    h5 ? (l4 || y5 && (h5.__html == y5.__html || h5.__html == t4.innerHTML) || (t4.innerHTML = h5.__html), r4.__k = []) : (y5 && (t4.textContent = ""), ("foreignObject" == C3 || "http://www.w3.org/1998/Math/MathML" == f5 && v.test(C3)) && (f5 = "http://www.w3.org/1999/xhtml"), I(a5, w(_4) ? _4 : [_4], r4, u4, i4, f5, o5, e4, o5 ? o5[0] : u4.__k && S(u4, 0), l4, c4), o5 && o5.some(g)), l4 && "textarea" != C3 || (s4 = "value", "progress" == C3 && null == b3 ? t4.removeAttribute(s4) : null == b3 || b3 === t4[s4] && ("progress" != C3 || b3) || N(t4, s4, b3, $2[s4], f5), s4 = "checked", null != m5 && m5 != t4[s4] && N(t4, s4, m5, $2[s4], f5));
+  } else $2 === x3 || l4 && t4.data == x3 || (t4.data = x3);
+  return t4;
+}
+function G(t4, r4, u4, i4) {
+  try {
+    "function" == typeof t4 ? r4 ? r4.__x = t4(r4) || 1 : i4 && (i4 = i4.__c || i4.__e) && (r4 = i4.__x) && (i4.__x = null, "function" == typeof r4 ? r4() : t4(null)) : t4.current = r4;
+  } catch (t5) {
+    n.__e(t5, u4);
+  }
+}
+function J(t4, r4, u4) {
+  var i4, f5, o5, e4;
+  if (n.unmount && n.unmount(t4), !(i4 = t4.ref) || i4.current && i4.current != t4.__e || G(i4, null, r4, t4), i4 = t4.__c) {
+    if (i4.componentWillUnmount) try {
+      i4.componentWillUnmount();
+    } catch (t5) {
+      n.__e(t5, r4);
+    }
+    i4.__P = i4.__n = null;
+  }
+  if (i4 = t4.__k) for (e4 = 0; e4 < i4.length; e4++) i4[e4] && J(i4[e4], r4, "function" != typeof t4.type || u4 && !t4.props.__P);
+  !u4 && (i4 = t4.__c) && (i4 = i4.__z) && (f5 = B(i4, o5 = [])) && (i4 == t4.__e && o5.some(g), g(f5), g(i4)), u4 || g(t4.__e), t4.__e = t4.__c = t4.__ = null;
+}
+function K(n3, t4, r4) {
+  return this.constructor(n3, r4);
+}
+function Q(t4, r4) {
+  var u4, i4, f5, o5;
+  n.__ && n.__(t4, r4), 9 == r4.nodeType && (r4 = r4.documentElement), i4 = (u4 = t4 && 32 & t4.__u) ? null : r4.__k, r4.__k = m($, { children: [t4] }), f5 = [], o5 = [], z(r4, r4.__k, i4 || p, p, r4.namespaceURI, i4 ? null : r4.firstChild ? d.call(r4.childNodes) : null, f5, i4 ? i4.__e : r4.firstChild, u4, o5), E(f5, r4.__k, o5), r4.__k.props.children = null;
+}
+n = { __e: function(n3, t4, r4, u4) {
+  for (var i4, o5, e4; t4 = t4.__; ) if ((i4 = t4.__c) && !(1 & i4.__g)) {
+    i4.__g |= 4;
+    try {
+      if ((e4 = (o5 = i4.constructor) && o5.getDerivedStateFromError) && i4.setState(o5.getDerivedStateFromError(n3)), i4.componentDidCatch && (i4.componentDidCatch(n3, u4 || {}), e4 = 1), e4 && 8 & i4.__g) return void (i4.__g |= 2);
+    } catch (t5) {
+      n3 = t5;
+    }
+  }
+  throw f = 0, n3;
+} }, t = 0, r = function(n3) {
+  return null != n3 && n3.constructor === h;
+}, x.prototype.setState = function(n3, t4) {
+  var r4 = this.__s;
+  r4 && r4 != this.state || (r4 = this.__s = _({}, this.state)), "function" == typeof n3 && (n3 = n3(_({}, r4), this.props)), n3 && (_(r4, n3), this.__v && (t4 && this.__k.push(t4), L(this)));
+}, x.prototype.forceUpdate = function(n3) {
+  this.__v && (this.__g |= 4, n3 && this.__h.push(n3), L(this));
+}, x.prototype.render = $, u = [], f = 0, o = function(n3, t4) {
+  return n3.__v.__b - t4.__v.__b;
+}, e = /* @__PURE__ */ Symbol(), l = /(PointerCapture)$|Capture$/i, c = 0, a = {}, s = 0;
+
+// node_modules/preact/hooks/dist/hooks.mjs
+var t2;
+var r2;
+var u2;
+var i2;
+var o2 = Object.is;
+var f2 = 0;
+var c2 = [];
+var e2 = [];
+var a2 = n;
+var v2 = a2.__b;
+var l2 = a2.__r;
+var m2 = a2.diffed;
+var h2 = a2.__c;
+var s2 = a2.unmount;
+var p2 = a2.__;
+function y2(n3, t4) {
+  a2.__h && a2.__h(r2, n3, f2 || t4), f2 = 0;
+  var u4 = r2.__H || (r2.__H = { __: [], __h: [] });
+  return n3 >= u4.__.length && u4.__.push({}), u4.__[n3];
+}
+function d2(n3) {
+  return f2 = 1, _2(G2, n3);
+}
+function _2(n3, u4, i4) {
+  var f5 = y2(t2++, 2);
+  if (f5.t = n3, !f5.__c && (f5.__ = [i4 ? i4(u4) : G2(void 0, u4), function(n4) {
+    var t4 = (f5.__N || f5.__)[0], r4 = f5.t(t4, n4);
+    o2(t4, r4) || (f5.__N = [r4, f5.__[1]], f5.__c.setState({}));
+  }], f5.__c = r2, !r2.__f)) {
+    r2.__f = true;
+    var c4 = r2.shouldComponentUpdate;
+    r2.shouldComponentUpdate = function(n4, t4, r4) {
+      var u5 = this.__H;
+      if (!u5) return true;
+      var i5 = false, f6 = this.props != n4;
+      if (u5.__.some(function(n5) {
+        n5.__N && (i5 = true, o2(n5.__[0], n5.__N[0]) || (f6 = true));
+      }), c4) {
+        var e4 = c4.call(this, n4, t4, r4);
+        return i5 ? e4 || f6 : e4;
+      }
+      return !i5 || f6;
+    };
+  }
+  return f5.__;
+}
+function A2(n3, u4) {
+  var i4 = y2(t2++, 3);
+  !a2.__s && E2(i4.__H, u4) && (i4.__P = true, i4.__ = n3, i4.u = u4, r2.__H.__h.push(i4));
+}
+function T2(n3) {
+  return f2 = 5, w2(function() {
+    return { current: n3 };
+  }, []);
+}
+function w2(n3, r4) {
+  var u4 = y2(t2++, 7);
+  return E2(u4.__H, r4) && (u4.__ = n3(), u4.__H = r4), u4.__;
+}
+function P2() {
+  var n3 = y2(t2++, 11);
+  if (!n3.__) {
+    for (var u4 = r2.__v; !u4.__m && u4.__; ) u4 = u4.__;
+    var i4 = u4.__m || (u4.__m = [0, 0]);
+    n3.__ = "P" + i4[0] + "-" + i4[1]++;
+  }
+  return n3.__;
+}
+function g2() {
+  var n3;
+  do {
+    for (; n3 = e2.shift(); ) try {
+      C2(n3);
+    } catch (t5) {
+      a2.__e(t5, { __: (n3 = n3.__P) && n3.__v });
+    }
+    for (; n3 = c2.shift(); ) {
+      var t4 = n3.__H;
+      if (n3.__P && t4) try {
+        t4.__h.some(C2), t4.__h.some(D2), t4.__h = [];
+      } catch (r4) {
+        t4.__h = [], a2.__e(r4, n3.__v);
+      }
+    }
+  } while (e2.length);
+}
+a2.__b = function(n3) {
+  r2 = null, v2 && v2(n3);
+}, a2.__ = function(n3, t4) {
+  n3 && t4.__k && t4.__k.__m && (n3.__m = t4.__k.__m), p2 && p2(n3, t4);
+}, a2.__r = function(n3) {
+  l2 && l2(n3), t2 = 0;
+  var i4 = (r2 = n3.__c).__H;
+  i4 && (u2 == r2 ? r2.__h = [] : (i4.__h.some(C2), i4.__h.some(D2), t2 = 0), i4.__h = [], i4.__.some(function(n4) {
+    n4.__N && (n4.__ = n4.__N), n4.u = n4.__N = void 0;
+  })), u2 = r2;
+}, a2.diffed = function(n3) {
+  m2 && m2(n3);
+  var t4 = n3.__c;
+  t4 && t4.__H && (t4.__H.__h.length && B2(c2.push(t4)), t4.__H.__.some(function(n4) {
+    n4.u && (n4.__H = n4.u);
+  })), u2 = r2 = null;
+}, a2.__c = function(n3, t4) {
+  t4.some(function(n4) {
+    try {
+      n4.__h.some(C2), n4.__h = n4.__h.filter(function(n5) {
+        return !n5.__ || D2(n5);
+      });
+    } catch (t5) {
+      n4.__h = [function() {
+        throw t5;
+      }];
+    }
+  }), h2 && h2(n3, t4);
+}, a2.unmount = function(n3) {
+  s2 && s2(n3);
+  var t4, r4, u4 = n3.__c;
+  u4 && u4.__H && (u4.__H.__.some(function(u5) {
+    try {
+      if (u5.__P && u5.__c) {
+        if (void 0 === r4) {
+          for (r4 = n3.__; r4 && (!r4.__c || !r4.__c.__P); ) r4 = r4.__;
+          r4 = r4 && r4.__c;
+        }
+        u5.__P = r4, B2(e2.push(u5));
+      } else C2(u5);
+    } catch (n4) {
+      t4 = n4;
+    }
+  }), u4.__H = void 0, t4 && a2.__e(t4, u4.__v));
+};
+var k2 = "function" == typeof requestAnimationFrame;
+function z2(n3) {
+  var t4, r4 = function() {
+    clearTimeout(u4), k2 && cancelAnimationFrame(t4), setTimeout(n3);
+  }, u4 = setTimeout(r4, 35);
+  k2 && (t4 = requestAnimationFrame(r4));
+}
+function B2(n3) {
+  1 != n3 && i2 == a2.requestAnimationFrame || ((i2 = a2.requestAnimationFrame) || z2)(g2);
+}
+function C2(n3) {
+  var t4 = r2, u4 = n3.__c;
+  "function" == typeof u4 && (n3.__c = void 0, u4()), r2 = t4;
+}
+function D2(n3) {
+  var t4 = r2;
+  n3.__c = n3.__(), r2 = t4;
+}
+function E2(n3, t4) {
+  return !n3 || n3.length != t4.length || t4.some(function(t5, r4) {
+    return !o2(t5, n3[r4]);
+  });
+}
+function G2(n3, t4) {
+  return "function" == typeof t4 ? t4(n3) : t4;
+}
+
+// node_modules/@preact/signals-core/dist/signals-core.module.js
+var i3 = /* @__PURE__ */ Symbol.for("preact-signals");
+function t3() {
+  if (!(v3 > 1)) {
+    var i4, t4 = false;
+    !(function() {
+      var i5 = c3;
+      c3 = void 0;
+      while (void 0 !== i5) {
+        var t5 = i5.S;
+        if (t5.v === i5.v) {
+          for (var r5 = t5.t; void 0 !== r5; r5 = r5.x) if (r5.i === i5.i) r5.i = t5.i;
+        }
+        i5 = i5.o;
+      }
+    })();
+    while (void 0 !== h3) {
+      var r4 = h3;
+      h3 = void 0;
+      s3++;
+      while (void 0 !== r4) {
+        var n3 = r4.u;
+        r4.u = void 0;
+        r4.f &= -3;
+        if (!(8 & r4.f) && w3(r4)) try {
+          r4.c();
+        } catch (r5) {
+          if (!t4) {
+            i4 = r5;
+            t4 = true;
+          }
+        }
+        r4 = n3;
+      }
+    }
+    s3 = 0;
+    v3--;
+    if (t4) throw i4;
+  } else v3--;
+}
+function r3(i4) {
+  if (v3 > 0) return i4();
+  u3 = ++e3;
+  v3++;
+  try {
+    return i4();
+  } finally {
+    t3();
+  }
+}
+var n2;
+var o3 = void 0;
+function f3(i4) {
+  var t4 = o3, r4 = n2;
+  o3 = void 0;
+  n2 = void 0;
+  try {
+    return i4();
+  } finally {
+    o3 = t4;
+    n2 = r4;
+  }
+}
+var h3 = void 0;
+var v3 = 0;
+var s3 = 0;
+var e3 = 0;
+var u3 = 0;
+var c3 = void 0;
+var a3 = 0;
+function d3(i4) {
+  if (void 0 !== o3) {
+    var t4 = i4.n;
+    if (void 0 === t4 || t4.t !== o3) {
+      t4 = { i: 0, S: i4, p: o3.s, n: void 0, t: o3, e: void 0, x: void 0, r: t4 };
+      if (void 0 !== o3.s) o3.s.n = t4;
+      o3.s = t4;
+      i4.n = t4;
+      if (32 & o3.f) i4.S(t4);
+      return t4;
+    } else if (-1 === t4.i) {
+      t4.i = 0;
+      if (void 0 !== t4.n) {
+        t4.n.p = t4.p;
+        if (void 0 !== t4.p) t4.p.n = t4.n;
+        t4.p = o3.s;
+        t4.n = void 0;
+        o3.s.n = t4;
+        o3.s = t4;
+      }
+      return t4;
+    }
+  }
+}
+function l3(i4, t4) {
+  this.v = i4;
+  this.i = 0;
+  this.n = void 0;
+  this.t = void 0;
+  this.l = 0;
+  this.W = null == t4 ? void 0 : t4.watched;
+  this.Z = null == t4 ? void 0 : t4.unwatched;
+  this.name = null == t4 ? void 0 : t4.name;
+}
+l3.prototype.brand = i3;
+l3.prototype.h = function() {
+  return true;
+};
+l3.prototype.S = function(i4) {
+  var t4 = this, r4 = this.t;
+  if (r4 !== i4 && void 0 === i4.e) {
+    i4.x = r4;
+    this.t = i4;
+    if (void 0 !== r4) r4.e = i4;
+    else f3(function() {
+      var i5;
+      null == (i5 = t4.W) || i5.call(t4);
+    });
+  }
+};
+l3.prototype.U = function(i4) {
+  var t4 = this;
+  if (void 0 !== this.t) {
+    var r4 = i4.e, n3 = i4.x;
+    if (void 0 !== r4) {
+      r4.x = n3;
+      i4.e = void 0;
+    }
+    if (void 0 !== n3) {
+      n3.e = r4;
+      i4.x = void 0;
+    }
+    if (i4 === this.t) {
+      this.t = n3;
+      if (void 0 === n3) f3(function() {
+        var i5;
+        null == (i5 = t4.Z) || i5.call(t4);
+      });
+    }
+  }
+};
+l3.prototype.subscribe = function(i4) {
+  var t4 = this;
+  return x2(function() {
+    var r4 = t4.value;
+    f3(function() {
+      return i4(r4);
+    });
+  }, { name: "sub" });
+};
+l3.prototype.valueOf = function() {
+  return this.value;
+};
+l3.prototype.toString = function() {
+  return this.value + "";
+};
+l3.prototype.toJSON = function() {
+  return this.value;
+};
+l3.prototype.peek = function() {
+  var i4 = this;
+  return f3(function() {
+    return i4.value;
+  });
+};
+Object.defineProperty(l3.prototype, "value", { get: function() {
+  var i4 = d3(this);
+  if (void 0 !== i4) i4.i = this.i;
+  return this.v;
+}, set: function(i4) {
+  if (i4 !== this.v) {
+    if (s3 > 100) throw new Error("Cycle detected");
+    !(function(i5) {
+      if (0 !== v3 && 0 === s3) {
+        if (i5.l !== u3) {
+          i5.l = u3;
+          c3 = { S: i5, v: i5.v, i: i5.i, o: c3 };
+        }
+      }
+    })(this);
+    this.v = i4;
+    this.i++;
+    a3++;
+    v3++;
+    try {
+      for (var r4 = this.t; void 0 !== r4; r4 = r4.x) r4.t.N();
+    } finally {
+      t3();
+    }
+  }
+} });
+function y3(i4, t4) {
+  return new l3(i4, t4);
+}
+function w3(i4) {
+  for (var t4 = i4.s; void 0 !== t4; t4 = t4.n) if (t4.S.i !== t4.i || !t4.S.h() || t4.S.i !== t4.i) return true;
+  return false;
+}
+function b(i4) {
+  for (var t4 = i4.s; void 0 !== t4; t4 = t4.n) {
+    var r4 = t4.S.n;
+    if (void 0 !== r4) t4.r = r4;
+    t4.S.n = t4;
+    t4.i = -1;
+    if (void 0 === t4.n) {
+      i4.s = t4;
+      break;
+    }
+  }
+}
+function _3(i4) {
+  var t4 = i4.s, r4 = void 0;
+  while (void 0 !== t4) {
+    var n3 = t4.p;
+    if (-1 === t4.i) {
+      t4.S.U(t4);
+      if (void 0 !== n3) n3.n = t4.n;
+      if (void 0 !== t4.n) t4.n.p = n3;
+    } else r4 = t4;
+    t4.S.n = t4.r;
+    if (void 0 !== t4.r) t4.r = void 0;
+    t4 = n3;
+  }
+  i4.s = r4;
+}
+function j2(i4, t4) {
+  l3.call(this, void 0, t4);
+  this.x = i4;
+  this.s = void 0;
+  this.g = a3 - 1;
+  this.f = 4;
+}
+j2.prototype = new l3();
+j2.prototype.h = function() {
+  this.f &= -3;
+  if (1 & this.f) return false;
+  if (32 == (36 & this.f)) return true;
+  this.f &= -5;
+  if (this.g === a3) return true;
+  this.g = a3;
+  this.f |= 1;
+  if (this.i > 0 && !w3(this)) {
+    this.f &= -2;
+    return true;
+  }
+  var i4 = o3;
+  try {
+    b(this);
+    o3 = this;
+    var t4 = this.x();
+    if (16 & this.f || this.v !== t4 || 0 === this.i) {
+      this.v = t4;
+      this.f &= -17;
+      this.i++;
+    }
+  } catch (i5) {
+    this.v = i5;
+    this.f |= 16;
+    this.i++;
+  }
+  o3 = i4;
+  _3(this);
+  this.f &= -2;
+  return true;
+};
+j2.prototype.S = function(i4) {
+  if (void 0 === this.t) {
+    this.f |= 36;
+    for (var t4 = this.s; void 0 !== t4; t4 = t4.n) t4.S.S(t4);
+  }
+  l3.prototype.S.call(this, i4);
+};
+j2.prototype.U = function(i4) {
+  if (void 0 !== this.t) {
+    l3.prototype.U.call(this, i4);
+    if (void 0 === this.t) {
+      this.f &= -33;
+      for (var t4 = this.s; void 0 !== t4; t4 = t4.n) t4.S.U(t4);
+    }
+  }
+};
+j2.prototype.N = function() {
+  if (!(2 & this.f)) {
+    this.f |= 6;
+    for (var i4 = this.t; void 0 !== i4; i4 = i4.x) i4.t.N();
+  }
+};
+Object.defineProperty(j2.prototype, "value", { get: function() {
+  if (1 & this.f) throw new Error("Cycle detected");
+  var i4 = d3(this);
+  this.h();
+  if (void 0 !== i4) i4.i = this.i;
+  if (16 & this.f) throw this.v;
+  return this.v;
+} });
+function O(i4, t4) {
+  return new j2(i4, t4);
+}
+function p3(i4) {
+  var r4 = i4.j;
+  i4.j = void 0;
+  if ("function" == typeof r4) {
+    v3++;
+    var n3 = o3;
+    o3 = void 0;
+    try {
+      r4();
+    } catch (t4) {
+      i4.f &= -2;
+      i4.f |= 8;
+      g3(i4);
+      throw t4;
+    } finally {
+      o3 = n3;
+      t3();
+    }
+  }
+}
+function g3(i4) {
+  for (var t4 = i4.s; void 0 !== t4; t4 = t4.n) t4.S.U(t4);
+  i4.x = void 0;
+  i4.s = void 0;
+  p3(i4);
+}
+function S2(i4) {
+  if (o3 !== this) throw new Error("Out-of-order effect");
+  _3(this);
+  o3 = i4;
+  this.f &= -2;
+  try {
+    if (8 & this.f) g3(this);
+  } finally {
+    t3();
+  }
+}
+function m3(i4, t4) {
+  this.x = i4;
+  this.j = void 0;
+  this.s = void 0;
+  this.u = void 0;
+  this.f = 32;
+  this.name = null == t4 ? void 0 : t4.name;
+  if (n2) n2.push(this);
+}
+m3.prototype.c = function() {
+  var i4 = this.S();
+  try {
+    if (8 & this.f) return;
+    if (void 0 === this.x) return;
+    var t4 = this.x();
+    if ("function" == typeof t4) this.j = t4;
+  } finally {
+    i4();
+  }
+};
+m3.prototype.S = function() {
+  if (1 & this.f) throw new Error("Cycle detected");
+  this.f |= 1;
+  this.f &= -9;
+  p3(this);
+  b(this);
+  v3++;
+  var i4 = o3;
+  o3 = this;
+  return S2.bind(this, i4);
+};
+m3.prototype.N = function() {
+  if (!(2 & this.f)) {
+    this.f |= 2;
+    this.u = h3;
+    h3 = this;
+  }
+};
+m3.prototype.d = function() {
+  this.f |= 8;
+  if (!(1 & this.f)) g3(this);
+};
+m3.prototype.dispose = function() {
+  this.d();
+};
+function x2(i4, t4) {
+  var r4 = new m3(i4, t4);
+  try {
+    r4.c();
+  } catch (i5) {
+    r4.d();
+    throw i5;
+  }
+  var n3 = r4.d.bind(r4);
+  n3[Symbol.dispose] = n3;
+  return n3;
+}
+
+// node_modules/@preact/signals/dist/signals.module.js
+var h4;
+var d4;
+var p4;
+var m4 = "undefined" != typeof window && !!window.__PREACT_SIGNALS_DEVTOOLS__;
+var g4 = [];
+x2(function() {
+  h4 = this.N;
+})();
+function b2(i4, n3) {
+  n[i4] = n3.bind(null, n[i4] || function() {
+  });
+}
+function y4(i4) {
+  if (p4) {
+    var n3 = p4;
+    p4 = void 0;
+    n3();
+  }
+  p4 = i4 && i4.S();
+}
+function w4(i4) {
+  var n3 = this, r4 = i4.data, t4 = useSignal(r4);
+  t4.name = "ReactiveDom";
+  t4.value = r4;
+  var e4 = w2(function() {
+    var i5 = n3, r5 = n3.__v;
+    while (r5 = r5.__) if (r5.__c) {
+      r5.__c.__$f |= 4;
+      break;
+    }
+    var o5 = O(function() {
+      var i6 = t4.value.value;
+      return 0 === i6 ? 0 : true === i6 ? "" : i6 || "";
+    }), e5 = O(function() {
+      return !Array.isArray(o5.value) && !r(o5.value);
+    }), u5 = x2(function() {
+      this.N = M;
+      if (e5.value) {
+        var n4 = o5.value;
+        if (i5.__v && i5.__v.__e && 3 === i5.__v.__e.nodeType) i5.__v.__e.data = n4;
+      }
+    }), c5 = n3.__$u.d;
+    n3.__$u.d = function() {
+      u5();
+      c5.call(this);
+    };
+    return [e5, o5];
+  }, []), u4 = e4[0], c4 = e4[1];
+  return u4.value ? c4.peek() : c4.value;
+}
+w4.displayName = "ReactiveTextNode";
+Object.defineProperties(l3.prototype, { constructor: { configurable: true, value: k($, null).constructor }, type: { configurable: true, value: w4 }, props: { configurable: true, get: function() {
+  var i4 = this;
+  return { data: { get value() {
+    return i4.value;
+  } } };
+} }, __b: { configurable: true, value: 1 } });
+b2("__b", function(i4, n3) {
+  y4();
+  d4 = void 0;
+  if ("string" == typeof n3.type) {
+    var r4, t4 = n3.props;
+    for (var f5 in t4) if ("children" !== f5) {
+      var o5 = t4[f5];
+      if (o5 instanceof l3) {
+        if (!r4) n3.__np = r4 = {};
+        r4[f5] = o5;
+        t4[f5] = o5.peek();
+      }
+    }
+  }
+  i4(n3);
+});
+b2("__r", function(i4, r4) {
+  i4(r4);
+  if (r4.type !== $) {
+    y4();
+    var t4, f5 = r4.__c;
+    if (f5) {
+      f5.__$f &= -2;
+      if (void 0 === (t4 = f5.__$u)) f5.__$u = t4 = (function(i5, n3) {
+        var r5;
+        x2(function() {
+          r5 = this;
+        }, { name: n3 });
+        r5.c = i5;
+        return r5;
+      })(/* @__PURE__ */ (function(i5) {
+        return function() {
+          var n3;
+          if (m4) null == (n3 = this.y) || n3.call(this);
+          i5.__$f |= 1;
+          i5.setState({});
+        };
+      })(f5), "function" == typeof r4.type ? r4.type.displayName || r4.type.name : "");
+    }
+    d4 = f5;
+    y4(t4);
+  }
+});
+b2("__e", function(i4, n3, r4, t4) {
+  y4();
+  d4 = void 0;
+  i4(n3, r4, t4);
+});
+b2("diffed", function(i4, n3) {
+  y4();
+  d4 = void 0;
+  var r4;
+  if ("string" == typeof n3.type && (r4 = n3.__e)) {
+    var t4 = n3.__np, f5 = n3.props, o5 = r4.U;
+    if (o5) for (var e4 in o5) {
+      var u4 = o5[e4];
+      if (!(void 0 === u4 || t4 && e4 in t4)) {
+        u4.d();
+        o5[e4] = void 0;
+      }
+    }
+    if (t4) {
+      if (!o5) {
+        o5 = {};
+        r4.U = o5;
+      }
+      for (var a5 in t4) {
+        var c4 = o5[a5], v4 = t4[a5];
+        if (void 0 === c4) {
+          c4 = k3(r4, a5, v4, f5);
+          o5[a5] = c4;
+        } else c4.o(v4, f5);
+      }
+    }
+  }
+  i4(n3);
+});
+function k3(i4, n3, r4, t4) {
+  var f5 = n3 in i4 && void 0 === i4.ownerSVGElement, o5 = y3(r4);
+  return { o: function(i5, n4) {
+    o5.value = i5;
+    t4 = n4;
+  }, d: x2(function() {
+    this.N = M;
+    var r5 = o5.value.value;
+    if (t4[n3] !== r5) {
+      t4[n3] = r5;
+      if (f5) i4[n3] = r5;
+      else if (null != r5 && (false !== r5 || "-" === n3[4])) i4.setAttribute(n3, r5);
+      else i4.removeAttribute(n3);
+    }
+  }) };
+}
+b2("unmount", function(i4, n3) {
+  if ("string" == typeof n3.type) {
+    var r4 = n3.__e;
+    if (r4) {
+      var t4 = r4.U;
+      if (t4) {
+        r4.U = void 0;
+        for (var f5 in t4) {
+          var o5 = t4[f5];
+          if (o5) o5.d();
+        }
+      }
+    }
+    var e4 = n3.__np;
+    if (e4) {
+      var u4 = n3.props;
+      for (var a5 in e4) u4[a5] = e4[a5];
+    }
+    n3.__np = void 0;
+  } else {
+    var c4 = n3.__c;
+    if (c4) {
+      c4.__$f |= 8;
+      var v4 = c4.__$u;
+      if (v4) {
+        c4.__$u = void 0;
+        v4.d();
+      }
+    }
+  }
+  i4(n3);
+});
+b2("__h", function(i4, n3, r4, t4) {
+  if (t4 < 3) n3.__$f |= 2;
+  i4(n3, r4, t4);
+});
+x.prototype.shouldComponentUpdate = function(i4, n3) {
+  if (this.__R) return true;
+  var r4 = this.__$u, t4 = r4 && void 0 !== r4.s;
+  for (var f5 in n3) return true;
+  if (this.__f || "boolean" == typeof this.u && true === this.u) {
+    var o5 = 2 & this.__$f;
+    if (!(t4 || o5 || 4 & this.__$f)) return true;
+    if (1 & this.__$f) return true;
+  } else {
+    if (!(t4 || 4 & this.__$f)) return true;
+    if (3 & this.__$f) return true;
+  }
+  for (var e4 in i4) if ("__source" !== e4 && i4[e4] !== this.props[e4]) return true;
+  for (var u4 in this.props) if (!(u4 in i4)) return true;
+  return false;
+};
+function useSignal(i4, n3) {
+  return w2(function() {
+    return y3(i4, n3);
+  }, []);
+}
+var A3 = function(i4) {
+  queueMicrotask(function() {
+    queueMicrotask(i4);
+  });
+};
+function F2() {
+  r3(function() {
+    var i4;
+    while (i4 = g4.shift()) h4.call(i4);
+  });
+}
+function M() {
+  if (1 === g4.push(this)) (n.requestAnimationFrame || A3)(F2);
+}
+
+// console/lib/address.ts
+var root = new URL("../", import.meta.url).pathname;
+var base = `${root}console/`;
+var place = y3(read());
+var page = O(() => place.value.path[0] ?? "");
+function read() {
+  const path = location.pathname.startsWith(base) ? location.pathname.slice(base.length) : "";
+  return {
+    path: path.split("/").filter(Boolean).map(decodeURIComponent),
+    query: new URLSearchParams(location.search)
+  };
+}
+function to(path, query = {}) {
+  const chosen = new URLSearchParams();
+  const tenant2 = place.value.query.get("tenant");
+  if (tenant2 && !("tenant" in query)) chosen.set("tenant", tenant2);
+  for (const [name, value] of Object.entries(query)) if (value) chosen.set(name, value);
+  const text = chosen.toString();
+  return `${base}${path.map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;
+}
+function here(changes) {
+  const query = Object.fromEntries(place.value.query);
+  return to(place.value.path, { ...query, ...changes });
+}
+function go(address, options = {}) {
+  if (options.replace) history.replaceState(null, "", address);
+  else {
+    history.pushState(null, "", address);
+    scrollTo(0, 0);
+  }
+  place.value = read();
+}
+function followLinks() {
+  addEventListener("popstate", () => {
+    place.value = read();
+  });
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const link2 = event.target.closest?.("a");
+    if (!link2 || link2.target || link2.hasAttribute("download") || link2.origin !== location.origin) return;
+    if (!link2.pathname.startsWith(base)) return;
+    event.preventDefault();
+    go(link2.pathname + link2.search);
+  });
+}
+function pageOf(noun, id) {
+  const path = PAGES[noun];
+  return path ? to(id && !path[1] ? [path[0], id] : path.slice(0, 1), path[1] && id ? { [path[1]]: id } : {}) : null;
+}
+var PAGES = {
+  execution: ["runs"],
+  graph: ["graphs"],
+  waitpoint: ["inbox", "id"],
+  session: ["sessions"],
+  worker: ["workers", "id"],
+  workers: ["workers", ""],
+  lane: ["workers", "lane"],
+  queue: ["queues"],
+  schedule: ["schedules", "id"],
+  quota: ["limits", "id"],
+  budget: ["limits", "id"],
+  deployment: ["deployments"],
+  key: ["keys", "id"],
+  request: ["audit", "request"],
+  task: ["runs", "kind"]
+};
+
+// console/lib/choices.ts
+function kept(name, initial) {
+  const key = `holdfast.console.${name}`;
+  let value = initial;
+  try {
+    const text = localStorage.getItem(key);
+    if (text !== null) value = JSON.parse(text);
+  } catch {
+  }
+  const choice = y3(value);
+  let isFirst = true;
+  x2(() => {
+    const text = JSON.stringify(choice.value);
+    if (isFirst) isFirst = false;
+    else
+      try {
+        localStorage.setItem(key, text);
+      } catch {
+      }
+  });
+  return choice;
+}
+var theme = kept("theme", "auto");
+var zone = kept("zone", "local");
+var singleKeys = kept("keys", true);
+var isNarrow = kept("sidebar", false);
+x2(() => {
+  if (theme.value === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme.value;
+});
+
+// console/lib/keys.ts
+var layers = [];
+var prefix = "";
+var prefixTimer;
+function bindings() {
+  return layers.flat();
+}
+function useKeys(layer, inputs = []) {
+  A2(() => {
+    layers.push(layer);
+    return () => {
+      layers.splice(layers.indexOf(layer), 1);
+    };
+  }, inputs);
+}
+function handleKeys() {
+  document.addEventListener("keydown", (event) => {
+    const chord = `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key}`;
+    const isSingle = !chord.startsWith("Ctrl+");
+    if (event.altKey || isSingle && (isTyping(event.target) || !singleKeys.value || document.querySelector("dialog[open]"))) return;
+    const keys = prefix ? `${prefix} ${chord}` : chord;
+    prefix = "";
+    const binding = [...bindings()].reverse().find((one) => one.keys === keys);
+    if (binding) {
+      event.preventDefault();
+      binding.run();
+    } else if (isSingle && bindings().some((one) => one.keys.startsWith(`${chord} `))) {
+      prefix = chord;
+      clearTimeout(prefixTimer);
+      prefixTimer = setTimeout(() => prefix = "", 1200);
+    }
+  });
+}
+function isTyping(target) {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+// console/lib/call.ts
+var Problem = class extends Error {
+  constructor(status, code, detail, request2, more = {}) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.request = request2;
+    this.more = more;
+  }
+  status;
+  code;
+  request;
+  more;
+  get isForbidden() {
+    return this.status === 403;
+  }
+  get isLost() {
+    return this.status === 0 || this.status === 503;
+  }
+};
+var unknown = { caller: () => void 0 };
+function addressOf(target, options = {}) {
+  const path = target.slice(target.indexOf(" ") + 1).replace(/\{(\w+)\}/g, (_4, name) => encodeURIComponent(options.path?.[name] ?? ""));
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(options.query ?? {})) if (value !== void 0 && value !== null && value !== "") query.set(name, String(value));
+  const text = query.toString();
+  return `${root}${path.slice(1)}${text ? `?${text}` : ""}`;
+}
+async function send(method, address, body, signal, headers = {}) {
+  const init = {
+    method,
+    credentials: "same-origin",
+    cache: "no-store",
+    headers: { ...body === void 0 ? {} : { "Content-Type": "application/json" }, ...method === "GET" ? {} : { "X-Holdfast-Console": "1" }, ...headers }
+  };
+  if (body !== void 0) init.body = typeof body === "string" ? body : JSON.stringify(body);
+  if (signal) init.signal = signal;
+  let response;
+  try {
+    response = await fetch(address, init);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Problem(0, "unreachable", "The server cannot be reached.", "");
+  }
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+async function problemOf(response) {
+  const request2 = response.headers.get("X-Request-Id") ?? "";
+  if (response.status === 401) unknown.caller();
+  try {
+    const { code, detail, ...more } = await response.json();
+    return new Problem(response.status, String(code), String(detail), request2, more);
+  } catch {
+    return new Problem(response.status, String(response.status), response.statusText || "The server gave no reason.", request2);
+  }
+}
+async function call(target, ...given) {
+  const options = given[0] ?? {};
+  const method = target.slice(0, target.indexOf(" "));
+  const response = await send(method, addressOf(target, options), options.body, options.signal);
+  return response.status === 204 ? void 0 : await response.json();
+}
+
+// console/lib/session.ts
+var me = y3(null);
+var mustLogIn = y3(false);
+var meProblem = y3(null);
+var tenant = O(() => me.value?.tenant ?? (place.value.query.get("tenant") || null));
+var scope = O(() => me.value?.tenant ? void 0 : tenant.value ?? void 0);
+unknown.caller = () => {
+  mustLogIn.value = true;
+};
+async function identify() {
+  try {
+    me.value = await call("GET /v1/me");
+    meProblem.value = null;
+    mustLogIn.value = false;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) me.value = await fallback();
+    else if (error instanceof Problem && error.status !== 401) meProblem.value = error;
+  }
+}
+async function logIn(key) {
+  const response = await send("POST", `${root}console/login`, { key });
+  me.value = await response.json();
+  meProblem.value = null;
+  mustLogIn.value = false;
+}
+async function logOut() {
+  await send("POST", `${root}console/logout`, {});
+  me.value = null;
+  mustLogIn.value = true;
+}
+function chooseTenant(name) {
+  go(here({ tenant: name, cursor: null }));
+}
+async function fallback() {
+  const counts = await call("GET /v1/counts");
+  const tenants = [...new Set(counts.items.map((item) => item.tenant))];
+  return { key: null, name: null, tenant: null, roles: ["admin"], operator: true, key_tenant: null, tenants, more_tenants: false, payloads: true, features: [], version: "", dev: true, access: "open", session: null, banner: "This server is open: it has no API key, so every caller on this machine acts as the operator." };
+}
+
+// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+var f4 = /* @__PURE__ */ Symbol.for("pv");
+var o4 = 0;
+function a4(t4, e4, n3, u4, a5, i4) {
+  e4 || (e4 = {});
+  var c4, l4, p5 = e4;
+  if ("ref" in p5 && "function" != typeof t4) for (l4 in p5 = {}, e4) "ref" == l4 ? c4 = e4[l4] : p5[l4] = e4[l4];
+  var s4 = { type: t4, props: p5, key: n3, ref: c4, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
+  return (a5 || i4) && (s4.__source = a5, s4.__self = i4), n.vnode && n.vnode(s4), s4;
+}
+
+// console/parts/icon.tsx
+var PATHS = {
+  overview: "M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-4H4zM14 8h6V4h-6z",
+  runs: "M4 6h3M4 12h3M4 18h3M10.5 6H20M10.5 12H20M10.5 18H20",
+  inbox: "M4 13l2.5-8h11L20 13v6H4zM4 13h5l1 2.5h4L15 13h5",
+  graph: "M6.5 8.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM17.5 20.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM6.5 8.5v4a5.5 5.5 0 0 0 5.5 5.5h3M17.5 15.5v-6M17.5 9.500a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5z",
+  queue: "M4 5h16v4H4zM4 11h16v4H4zM7 18.500h10",
+  worker: "M7 7h10v10H7zM10 3v4M14 3v4M10 17v4M14 17v4M3 10h4M3 14h4M17 10h4M17 14h4",
+  schedule: "M5 6h14v14H5zM5 10h14M9 3.500V7M15 3.500V7M12 13v2.500l2 1",
+  limit: "M4.500 17a8.500 8.500 0 1 1 15 0M12 15l4-5.500M12 16.500a1.500 1.500 0 1 0 0-3 1.500 1.500 0 0 0 0 3z",
+  session: "M5 5h14v10.500h-7L8 19.500v-4H5zM8.500 9h7M8.500 12h4",
+  deployment: "M12 3.500l8 4-8 4-8-4zM4 12l8 4 8-4M4 16.500l8 4 8-4",
+  archive: "M4 5h16v4H4zM5.500 9v10.500h13V9M10 13h4",
+  key: "M14.500 13.500a4.500 4.500 0 1 0-4.400-3.500L4 16v4h4v-2.500h2.500V15l1.600-1.600c.7.1 1.600.1 2.400.1zM16 8.200v.1",
+  audit: "M6 3.500h9l4 4v13H6zM15 3.500v4h4M9 12h7M9 16h5",
+  settings: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM12 3.500v2.500M12 18v2.500M3.500 12H6M18 12h2.500M6 6l1.800 1.800M16.200 16.200L18 18M18 6l-1.800 1.800M7.800 16.200L6 18",
+  lease: "M6 11h12v9.500H6zM8.500 11V8a3.500 3.500 0 0 1 7 0v3M12 14.500v2.500",
+  cause: "M12 3.800L2.800 19.700h18.400zM12 9.500v4.500M12 16.700v.1",
+  search: "M10.500 17a6.500 6.500 0 1 0 0-13 6.500 6.500 0 0 0 0 13zM15.500 15.500L20.500 20.500",
+  menu: "M4 7h16M4 12h16M4 17h16",
+  close: "M6 6l12 12M18 6L6 18",
+  check: "M5 12.500l4.500 4.500L19 7.500",
+  cross: "M7 7l10 10M17 7L7 17",
+  clock: "M12 7.500V12l3 2M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17z",
+  timer: "M12 9v4.500M9 3.500h6M12 21a7.500 7.500 0 1 0 0-15 7.500 7.500 0 0 0 0 15zM18.500 6.500L20 8",
+  dots: "M5.500 12h.1M12 12h.1M18.500 12h.1",
+  play: "M8 5.500v13l10.500-6.500z",
+  pause: "M8.500 5.500v13M15.500 5.500v13",
+  hand: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM10 9v6M14 9v6",
+  slash: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM6 6l12 12",
+  skip: "M5 6.500l7 5.500-7 5.500zM12 6.500l7 5.500-7 5.500z",
+  fork: "M12 3.500v6M12 9.500c0 5-6 4-6 9M12 9.500c0 5 6 4 6 9",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  retry: "M4.500 12a7.500 7.500 0 1 0 2.400-5.500M4 3.500v4.200h4.200",
+  edit: "M5 19h3.500L19 8.500 15.500 5 5 15.500zM13.500 7l3.500 3.500",
+  right: "M9.500 5.500L16 12l-6.500 6.500",
+  down: "M5.500 9.500L12 16l6.500-6.500",
+  up: "M12 19V6M6 11.500L12 5.500l6 6",
+  out: "M10 5H5v14h14v-5M14 4h6v6M20 4l-9 9",
+  sun: "M12 16.500a4.500 4.500 0 1 0 0-9 4.500 4.500 0 0 0 0 9zM12 2.500V5M12 19v2.500M2.500 12H5M19 12h2.500M5.300 5.300L7 7M17 17l1.700 1.700M18.700 5.300L17 7M7 17l-1.700 1.700",
+  moon: "M19.500 14.500A8 8 0 0 1 9.500 4.500a8 8 0 1 0 10 10z",
+  auto: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM12 3.500v17M12 7l5 1.500M12 11h8M12 15h7.500",
+  help: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM9.500 9.500a2.500 2.500 0 1 1 3.500 2.300c-.7.3-1 .8-1 1.700M12 16.700v.1",
+  person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.500 20.500a7.500 7.500 0 0 1 15 0",
+  bolt: "M13 3L5 13.500h5.500L10 21l8.500-11H13z",
+  flag: "M6 21V4M6 4.500h11.500l-2.500 4 2.500 4H6",
+  trash: "M5 7h14M9.500 7V4.500h5V7M7 7l1 13h8l1-13",
+  plus: "M12 5v14M5 12h14",
+  columns: "M4 5h16v14H4zM9.500 5v14M14.500 5v14",
+  download: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
+  info: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM12 11v5.500M12 7.700v.1",
+  star: "M12 4l2.500 5.200 5.500.7-4 3.900 1 5.700-5-2.800-5 2.800 1-5.700-4-3.900 5.500-.7z",
+  dot: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6z"
+};
+function Icon({ name, label }) {
+  return /* @__PURE__ */ a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", role: label ? "img" : void 0, "aria-label": label, "aria-hidden": label ? void 0 : "true", focusable: "false", children: /* @__PURE__ */ a4("path", { d: PATHS[name] }) });
+}
+
+// console/pages/login.tsx
+function Login() {
+  const [problem, setProblem] = d2("");
+  const [isBusy, setBusy] = d2(false);
+  const submit = async (event) => {
+    event.preventDefault();
+    const key = String(new FormData(event.currentTarget).get("key") ?? "").trim();
+    setBusy(true);
+    try {
+      await logIn(key);
+    } catch (error) {
+      setProblem(error instanceof Problem ? error.message : String(error));
+    }
+    setBusy(false);
+  };
+  return /* @__PURE__ */ a4("main", { class: "login", children: /* @__PURE__ */ a4("form", { onSubmit: submit, noValidate: true, children: [
+    /* @__PURE__ */ a4("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "mark", children: /* @__PURE__ */ a4("path", { d: "M12 2.500v6M12 15.500v6M5 7.500c0 5 14 4 14 9M19 7.500c0 5-14 4-14 9" }) }),
+    /* @__PURE__ */ a4("h1", { children: "Holdfast" }),
+    /* @__PURE__ */ a4("p", { class: "about", children: "Log in with an API key. The browser keeps a session of 12 hours and never the key." }),
+    /* @__PURE__ */ a4("label", { class: "field", children: [
+      /* @__PURE__ */ a4("span", { children: "API key" }),
+      /* @__PURE__ */ a4("input", { name: "key", type: "password", autocomplete: "off", autofocus: true, required: true, "aria-invalid": problem ? "true" : void 0, "aria-describedby": problem ? "login-problem" : void 0 })
+    ] }),
+    problem && /* @__PURE__ */ a4("p", { class: "problem", id: "login-problem", role: "alert", children: problem }),
+    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary wide", disabled: isBusy, children: [
+      /* @__PURE__ */ a4(Icon, { name: "key" }),
+      " Log in"
+    ] }),
+    /* @__PURE__ */ a4("p", { class: "hint", children: [
+      "An administrator makes one with ",
+      /* @__PURE__ */ a4("code", { children: "holdfast keys create --role operator" }),
+      "."
+    ] })
+  ] }) });
+}
+
+// console/lib/live.ts
+var PAUSES_MS = [250, 1e3, 2e3, 5e3];
+var SILENCE_MS = 4e4;
+var HIDDEN_MS = 5e3;
+var FLUSH_MS = 250;
+var POLL_MS = 5e3;
+var link = y3("connecting");
+var lostAt = y3(null);
+var paused = y3(false);
+var held = y3(0);
+var listeners = /* @__PURE__ */ new Set();
+var waiting = [];
+var flushing;
+var last;
+function listen(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+function reloadAll() {
+  for (const listener of [...listeners]) listener([{ type: "all", data: {} }]);
+}
+function pause(on) {
+  paused.value = on;
+  if (!on && held.value) {
+    held.value = 0;
+    reloadAll();
+  }
+}
+function hear(changes) {
+  for (const change of changes) if (change.id) last = change.id;
+  if (paused.value) {
+    held.value += changes.length;
+    return;
+  }
+  waiting.push(...changes);
+  flushing ??= setTimeout(flush, FLUSH_MS);
+}
+function flush() {
+  flushing = void 0;
+  const changes = waiting;
+  waiting = [];
+  for (const listener of [...listeners]) listener(changes);
+}
+function linked(state) {
+  if (link.value === "lost" && state !== "lost") hear([{ type: "all", data: {} }]);
+  link.value = state;
+  lostAt.value = state === "lost" ? lostAt.value ?? Date.now() : null;
+}
+function follow() {
+  let stop;
+  let followed;
+  x2(() => {
+    const of2 = me.value ? feedTenant() : void 0;
+    if (of2 === followed) return;
+    followed = of2;
+    stop?.abort();
+    if (of2 === void 0) return;
+    stop = new AbortController();
+    last = void 0;
+    void (of2 === null ? poll(stop.signal) : run(of2, stop.signal));
+  });
+}
+function feedTenant() {
+  const tenants = me.value?.tenants ?? [];
+  if (tenant.value) return tenant.value;
+  return tenants.length === 1 ? tenants[0] : tenants.length ? null : "default";
+}
+async function poll(stopped) {
+  linked("polling");
+  while (!stopped.aborted) {
+    await rest(POLL_MS, stopped);
+    if (isHidden() || stopped.aborted) continue;
+    try {
+      await send("GET", addressOf("GET /readyz"), void 0, stopped);
+      linked("polling");
+      if (!paused.value) reloadAll();
+    } catch {
+      if (!stopped.aborted) linked("lost");
+    }
+  }
+}
+async function run(of2, stopped) {
+  const name = `holdfast.console:${scope.value ?? ""}:${of2}`;
+  const others = new BroadcastChannel(name);
+  others.onmessage = ({ data }) => {
+    if ("changes" in data) hear(data.changes);
+    else linked(data.link);
+  };
+  let failures = 0;
+  while (!stopped.aborted) {
+    await visible(stopped);
+    const hidden = untilHidden();
+    const signal = AbortSignal.any([stopped, hidden.signal]);
+    try {
+      await withLock(name, signal, async () => {
+        await read2(of2, signal, others, () => failures = 0);
+      });
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) break;
+    }
+    hidden.done();
+    if (!signal.aborted) {
+      linked("lost");
+      others.postMessage({ link: "lost" });
+      await rest(PAUSES_MS[Math.min(failures++, PAUSES_MS.length - 1)], stopped);
+    }
+  }
+  others.close();
+}
+async function withLock(name, signal, work) {
+  if (!navigator.locks) return work();
+  const isFree = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+    if (lock) await work();
+    return lock !== null;
+  });
+  if (isFree) return;
+  linked("live");
+  await navigator.locks.request(name, { signal }, work);
+}
+async function read2(of2, signal, others, opened) {
+  const silence = new AbortController();
+  let watch = setTimeout(() => silence.abort(), SILENCE_MS);
+  const both = AbortSignal.any([signal, silence.signal]);
+  const tell2 = (word) => others.postMessage(word);
+  const query = { tenant: me.value?.tenant ? void 0 : of2, after: last };
+  try {
+    const response = await send("GET", addressOf("GET /v1/events", { query }), void 0, both, { Accept: "text/event-stream" });
+    opened();
+    linked("live");
+    tell2({ link: "live" });
+    for await (const change of events(response)) {
+      clearTimeout(watch);
+      watch = setTimeout(() => silence.abort(), SILENCE_MS);
+      if (!change) continue;
+      hear([change]);
+      tell2({ changes: [change] });
+    }
+  } finally {
+    clearTimeout(watch);
+    silence.abort();
+  }
+}
+async function* events(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += value;
+    yield null;
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const change = changeOf(text.slice(0, end));
+      text = text.slice(end + 2);
+      if (change) yield change;
+    }
+  }
+}
+function changeOf(block) {
+  const fields = new Map(block.split("\n").map((line) => line.split(/: ?(.*)/s, 2)));
+  const type = fields.get("event");
+  if (!type || type === "open") return null;
+  const data = JSON.parse(fields.get("data") || "{}");
+  const id = fields.get("id");
+  return { type: type === "gap" ? "all" : type, data, ...id ? { id } : {} };
+}
+function isHidden() {
+  return document.visibilityState === "hidden";
+}
+function visible(stopped) {
+  return new Promise((resolve) => {
+    if (!isHidden() || stopped.aborted) return resolve();
+    const look = () => {
+      if (!isHidden() || stopped.aborted) {
+        document.removeEventListener("visibilitychange", look);
+        resolve();
+      }
+    };
+    document.addEventListener("visibilitychange", look);
+    stopped.addEventListener("abort", look);
+  });
+}
+function untilHidden() {
+  const control = new AbortController();
+  let timer;
+  const look = () => {
+    clearTimeout(timer);
+    if (isHidden()) timer = setTimeout(() => control.abort(), HIDDEN_MS);
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+  const done = () => {
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", look);
+  };
+  return { signal: control.signal, done };
+}
+function rest(ms, stopped) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    stopped.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+// console/lib/load.ts
+var LEAST_MS = 1e3;
+var WITHOUT_FEED_MS = 5e3;
+function useLoad(read4, inputs, options = {}) {
+  const [state, setState] = d2(EMPTY);
+  const reading = T2(null);
+  const latest = T2({ read: read4, options });
+  latest.current = { read: read4, options };
+  const reload = T2(() => void 0);
+  A2(() => {
+    let timer;
+    let started = 0;
+    setState(EMPTY);
+    const start = async () => {
+      started = Date.now();
+      reading.current?.abort();
+      const control = new AbortController();
+      reading.current = control;
+      try {
+        const data = await latest.current.read(control.signal);
+        if (!control.signal.aborted) setState({ data, problem: void 0, isLoading: false, at: Date.now() });
+      } catch (error) {
+        if (control.signal.aborted) return;
+        const problem = error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "");
+        setState((before) => ({ ...before, problem, isLoading: false }));
+      }
+      reading.current = reading.current === control ? null : reading.current;
+    };
+    const later = () => {
+      timer ??= setTimeout(
+        () => {
+          timer = void 0;
+          void start();
+        },
+        Math.max(0, started + LEAST_MS - Date.now())
+      );
+    };
+    reload.current = () => void start();
+    void start();
+    const stop = listen((changes) => {
+      const { when: when2 } = latest.current.options;
+      if (changes.some((change) => change.type === "all" || when2?.(change))) later();
+    });
+    const { every, when } = latest.current.options;
+    const pace = every ?? (when ? WITHOUT_FEED_MS : 0);
+    const poll2 = pace ? setInterval(() => {
+      const isFed = !every && link.value === "live";
+      if (document.visibilityState === "visible" && !paused.value && !isFed && !reading.current) void start();
+    }, pace) : void 0;
+    return () => {
+      stop();
+      clearTimeout(timer);
+      clearInterval(poll2);
+      reading.current?.abort();
+    };
+  }, inputs);
+  return { ...state, reload: () => reload.current() };
+}
+var EMPTY = { data: void 0, problem: void 0, isLoading: true, at: 0 };
+function of(...types) {
+  return (change) => types.includes(change.type);
+}
+
+// console/lib/soft.ts
+async function soft(reading) {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof Problem && [400, 403, 404, 405, 422].includes(error.status)) return null;
+    throw error;
+  }
+}
+
+// console/lib/time.ts
+var offset = 0;
+var now = y3(Date.now());
+setInterval(() => {
+  if (document.visibilityState === "visible") now.value = Date.now() + offset;
+}, 1e3);
+var STEPS = [
+  ["d", 864e5],
+  ["h", 36e5],
+  ["m", 6e4],
+  ["s", 1e3]
+];
+function span(ms) {
+  const value = Math.max(0, ms);
+  if (value < 1e3) return `${Math.round(value)} ms`;
+  if (value < 1e4) return `${(value / 1e3).toFixed(1)} s`;
+  if (value < 6e4) return `${Math.round(value / 1e3)} s`;
+  const parts = [];
+  let rest2 = value;
+  for (const [unit, size] of STEPS) {
+    const count2 = Math.floor(rest2 / size);
+    rest2 -= count2 * size;
+    if (count2 || parts.length) parts.push(`${count2}${unit}`);
+    if (parts.length === 2) break;
+  }
+  return parts.filter((part, at) => at === 0 || !/^0/.test(part)).join(" ");
+}
+function ago(at, from = now.value) {
+  const ms = from - (typeof at === "number" ? at : Date.parse(at));
+  if (Math.abs(ms) < 1500) return "now";
+  return ms > 0 ? `${coarse(ms)} ago` : `in ${coarse(-ms)}`;
+}
+function coarse(ms) {
+  for (const [unit, size] of STEPS) if (ms >= size) return `${Math.floor(ms / size)}${unit}`;
+  return "1s";
+}
+function exact(at) {
+  const date = new Date(at);
+  const isUtc = zone.value === "utc";
+  const shown = isUtc ? date : new Date(date.getTime() - date.getTimezoneOffset() * 6e4);
+  const name = isUtc ? "UTC" : zoneName(date);
+  return `${shown.toISOString().slice(0, 23).replace("T", " ")} ${name}`;
+}
+function zoneName(date) {
+  const part = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(date).find((one) => one.type === "timeZoneName");
+  return part?.value ?? "local";
+}
+
+// console/lib/words.ts
+function count(value) {
+  return value.toLocaleString("en");
+}
+function brief(value) {
+  if (value < 1e4) return count(value);
+  if (value < 1e6) return `${trim(value / 1e3)}k`;
+  return `${trim(value / 1e6)}M`;
+}
+function trim(value) {
+  return value.toFixed(value < 100 ? 1 : 0).replace(/\.0$/, "");
+}
+function plural(value, one, many = `${one}s`) {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+function middle(text, most = 22) {
+  if (text.length <= most) return text;
+  const tail = Math.floor((most - 1) / 3);
+  return `${text.slice(0, most - 1 - tail)}…${text.slice(-tail)}`;
+}
+function capital(text) {
+  return text ? text[0].toUpperCase() + text.slice(1) : text;
+}
+function phrase(name) {
+  return capital(name.replace(/[_-]+/g, " "));
+}
+
+// console/lib/toasts.ts
+var SHOWN_MS = 5e3;
+var toasts = y3([]);
+var next = 1;
+function tell(text, tone = "plain") {
+  const toast = { id: next++, text, tone };
+  toasts.value = [...toasts.value.slice(-3), toast];
+  setTimeout(() => dismiss(toast.id), SHOWN_MS);
+}
+function dismiss(id) {
+  toasts.value = toasts.value.filter((toast) => toast.id !== id);
+}
+
+// console/lib/action.ts
+var asked = y3(null);
+function initialOf(action) {
+  return Object.fromEntries((action.fields ?? []).map((field) => [field.name, field.initial ?? ""]));
+}
+function request(action, values) {
+  const method = action.target.slice(0, action.target.indexOf(" "));
+  const body = action.body?.(values) ?? (method === "GET" || method === "DELETE" ? void 0 : {});
+  const query = action.path?.tenant === void 0 ? { tenant: TENANTLESS.test(action.target) ? void 0 : scope.value, ...action.query } : action.query;
+  const address = addressOf(action.target, { ...action.path ? { path: action.path } : {}, ...query ? { query } : {} });
+  return { method, address, text: typeof body === "object" ? JSON.stringify(body) : body };
+}
+var TENANTLESS = /\/v1\/(lanes|workers|keys|settings|admin|envs\/\{env\}$|bulk|views|writer-leases:|executions$|secrets)/;
+function curl(action, values) {
+  const { method, address, text } = request(action, values);
+  const lines = [`curl -X ${method} ${quoted(`${location.origin}${address}`)}`];
+  lines.push('-H "Authorization: Bearer $HOLDFAST_KEY"');
+  if (text !== void 0) lines.push("-H 'Content-Type: application/json'", `-d ${quoted(text)}`);
+  return lines.join(" \\\n  ");
+}
+function cli(action, values) {
+  return `holdfast ${action.cli(values)}`;
+}
+function quoted(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+async function perform(action, values) {
+  const { method, address, text } = request(action, values);
+  try {
+    const response = await send(method, address, text);
+    const reply = response.status === 204 ? void 0 : await response.json();
+    tell(action.done?.(reply, values) ?? `${action.title}: done.`, "good");
+    action.after?.(reply);
+    reloadAll();
+    return null;
+  } catch (error) {
+    return error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "");
+  }
+}
+
+// console/parts/basics.tsx
+function Time({ at, as = "ago" }) {
+  if (!at) return /* @__PURE__ */ a4("span", { class: "faint", children: "–" });
+  return /* @__PURE__ */ a4("time", { datetime: at, title: exact(at), children: as === "ago" ? ago(at, now.value) : exact(at) });
+}
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.className = "hidden";
+    const parent = document.querySelector("dialog[open]") ?? document.body;
+    parent.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+function Copy({ text, label = "Copy" }) {
+  const [isDone, setDone] = d2(false);
+  const copy = async () => {
+    await copyText(text);
+    setDone(true);
+    setTimeout(() => setDone(false), 1200);
+  };
+  return /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", onClick: copy, "aria-label": `${label}: ${middle(text, 40)}`, title: label, children: /* @__PURE__ */ a4(Icon, { name: isDone ? "check" : "copy" }) });
+}
+function Id({ id, href, most = 22, copy = false }) {
+  const text = middle(id, most);
+  return /* @__PURE__ */ a4("span", { class: "id", children: [
+    href ? /* @__PURE__ */ a4("a", { href, title: id, children: text }) : /* @__PURE__ */ a4("span", { title: id, children: text }),
+    copy && /* @__PURE__ */ a4(Copy, { text: id, label: "Copy id" })
+  ] });
+}
+function Card({ title, extra, children, class: name = "" }) {
+  return /* @__PURE__ */ a4("section", { class: `card ${name}`, children: [
+    title && /* @__PURE__ */ a4("header", { children: [
+      /* @__PURE__ */ a4("h2", { children: title }),
+      extra && /* @__PURE__ */ a4("div", { class: "extra", children: extra })
+    ] }),
+    children
+  ] });
+}
+
+// console/parts/badges.tsx
+var inboxCount = y3(0);
+function watchBadges() {
+  let timer;
+  const read4 = async () => {
+    timer = void 0;
+    try {
+      const found = await call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 100 } });
+      inboxCount.value = found.items.length;
+    } catch {
+    }
+  };
+  x2(() => {
+    if (me.value) {
+      void scope.value;
+      void read4();
+    }
+  });
+  listen((changes) => {
+    const matters = changes.some((change) => change.type === "all" || change.type === "waitpoint" || change.data.state === "suspended" || change.data.from === "suspended");
+    if (matters) timer ??= setTimeout(() => void read4(), 1500);
+  });
+}
+
+// console/parts/state.tsx
+var STATES = {
+  waiting: ["plain", "clock"],
+  delayed: ["plain", "timer"],
+  rate_limited: ["warn", "limit"],
+  waiting_children: ["violet", "fork"],
+  active: ["accent", "play"],
+  suspended: ["violet", "hand"],
+  completed: ["good", "check"],
+  failed: ["danger", "cross"],
+  cancelled: ["muted", "slash"],
+  expired: ["danger", "timer"],
+  skipped: ["muted", "skip"],
+  // Of graphs, workers, lanes, queues, sessions, revisions and rollouts.
+  running: ["accent", "play"],
+  open: ["accent", "dot"],
+  closed: ["muted", "check"],
+  draining: ["warn", "timer"],
+  paused: ["warn", "pause"],
+  ready: ["good", "check"],
+  staged: ["plain", "dots"],
+  warming: ["accent", "sun"],
+  inactive: ["muted", "slash"],
+  archived: ["muted", "archive"],
+  idle: ["plain", "dot"],
+  parked: ["violet", "hand"],
+  person: ["warn", "person"],
+  ended: ["muted", "check"],
+  ok: ["good", "check"],
+  warning: ["warn", "cause"],
+  error: ["danger", "cross"],
+  live: ["good", "dot"],
+  promoted: ["good", "check"],
+  aborted: ["danger", "cross"],
+  superseded: ["muted", "skip"],
+  lost: ["danger", "cross"]
+};
+function toneOf(state) {
+  return STATES[state]?.[0] ?? "plain";
+}
+function State({ name, word }) {
+  const [tone, icon] = STATES[name] ?? ["plain", "dot"];
+  return /* @__PURE__ */ a4("span", { class: `chip tone-${tone}`, "data-state": name, children: [
+    /* @__PURE__ */ a4(Icon, { name: icon }),
+    word ?? phrase(name)
+  ] });
+}
+var RUN_STATES = [
+  "active",
+  "waiting",
+  "delayed",
+  "rate_limited",
+  "waiting_children",
+  "suspended",
+  "failed",
+  "expired",
+  "completed",
+  "cancelled",
+  "skipped"
+];
+
+// console/parts/chart.tsx
+function Sparkline({ values, label, tone = "accent", width = 120, height = 28 }) {
+  const most = Math.max(1, ...values.map((value) => value ?? 0));
+  const step = values.length > 1 ? width / (values.length - 1) : 0;
+  const y5 = (value) => height - 2 - value / most * (height - 4);
+  const runs = [];
+  let run2 = [];
+  values.forEach((value, at) => {
+    if (value === null) {
+      if (run2.length) runs.push(run2.join(" "));
+      run2 = [];
+    } else run2.push(`${(at * step).toFixed(1)},${y5(value).toFixed(1)}`);
+  });
+  if (run2.length) runs.push(run2.join(" "));
+  return /* @__PURE__ */ a4("svg", { class: `spark tone-${tone}`, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label, children: runs.map((points) => /* @__PURE__ */ a4("g", { children: [
+    /* @__PURE__ */ a4("polygon", { points: `${points.split(" ")[0].split(",")[0]},${height} ${points} ${points.split(" ").at(-1).split(",")[0]},${height}` }),
+    /* @__PURE__ */ a4("polyline", { points })
+  ] }, points.slice(0, 16))) });
+}
+function StackedBar({ parts, label }) {
+  const whole = parts.reduce((sum, part) => sum + part.value, 0) || 1;
+  return /* @__PURE__ */ a4("div", { class: "stacked", role: "img", "aria-label": label, children: parts.map(
+    (part, at) => part.value > 0 && /* @__PURE__ */ a4("span", { class: `stacked-part ${part.tone ? `tone-${part.tone}` : `hue-${at % 6}`}`, style: { width: `${part.value / whole * 100}%` }, title: `${part.name}: ${part.value}` }, part.name)
+  ) });
+}
+function StateBar({ counts }) {
+  const parts = Object.entries(counts).map(([name, value]) => ({ name, value, tone: toneOf(name) }));
+  return /* @__PURE__ */ a4(StackedBar, { parts, label: parts.map((part) => `${part.value} ${part.name}`).join(", ") });
+}
+
+// console/parts/head.tsx
+function Head({ title, sub, up, children }) {
+  return /* @__PURE__ */ a4("header", { class: "page-head", children: [
+    up && /* @__PURE__ */ a4("a", { class: "crumb", href: to([up.page]), children: [
+      up.label,
+      " ",
+      /* @__PURE__ */ a4(Icon, { name: "right" })
+    ] }),
+    /* @__PURE__ */ a4("h1", { children: title }),
+    children && /* @__PURE__ */ a4("div", { class: "actions", children }),
+    sub && /* @__PURE__ */ a4("div", { class: "sub", children: sub })
+  ] });
+}
+
+// console/parts/show.tsx
+function Show({ of: of2, empty, children, rows = 6 }) {
+  if (of2.data === void 0) {
+    if (of2.problem) return /* @__PURE__ */ a4(Failed, { problem: of2.problem, retry: of2.reload });
+    return /* @__PURE__ */ a4(Loading, { rows });
+  }
+  return /* @__PURE__ */ a4($, { children: [
+    of2.problem && /* @__PURE__ */ a4(Stale, { problem: of2.problem, at: of2.at, retry: of2.reload }),
+    empty?.(of2.data) ?? children(of2.data)
+  ] });
+}
+function Loading({ rows = 6 }) {
+  return /* @__PURE__ */ a4("div", { class: "loading", "aria-busy": "true", role: "status", children: [
+    /* @__PURE__ */ a4("span", { class: "hidden", children: "Loading" }),
+    Array.from({ length: rows }, (_4, at) => /* @__PURE__ */ a4("span", { class: "bone" }, at))
+  ] });
+}
+function Notice({ icon, title, children, tone = "plain" }) {
+  return /* @__PURE__ */ a4("div", { class: `notice tone-${tone}`, children: [
+    /* @__PURE__ */ a4(Icon, { name: icon }),
+    /* @__PURE__ */ a4("h2", { children: title }),
+    children
+  ] });
+}
+function Empty({ icon, title, children, command }) {
+  return /* @__PURE__ */ a4(Notice, { icon, title, children: [
+    children && /* @__PURE__ */ a4("p", { children }),
+    command && /* @__PURE__ */ a4(Command, { text: command })
+  ] });
+}
+function Command({ text }) {
+  return /* @__PURE__ */ a4("div", { class: "command", children: [
+    /* @__PURE__ */ a4("code", { children: text }),
+    /* @__PURE__ */ a4(Copy, { text, label: "Copy command" })
+  ] });
+}
+function Failed({ problem, retry }) {
+  if (problem.isForbidden)
+    return /* @__PURE__ */ a4(Notice, { icon: "lease", title: "You may not see this", tone: "warn", children: [
+      /* @__PURE__ */ a4("p", { children: problem.message }),
+      /* @__PURE__ */ a4(ProblemFacts, { problem })
+    ] });
+  if (problem.status === 404)
+    return /* @__PURE__ */ a4(Notice, { icon: "search", title: "There is no such thing", children: [
+      /* @__PURE__ */ a4("p", { children: problem.message }),
+      /* @__PURE__ */ a4(ProblemFacts, { problem })
+    ] });
+  return /* @__PURE__ */ a4(Notice, { icon: "cause", title: problem.isLost ? "The server cannot be reached" : "This could not be read", tone: "danger", children: [
+    /* @__PURE__ */ a4("p", { children: problem.message }),
+    /* @__PURE__ */ a4(ProblemFacts, { problem }),
+    retry && /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: retry, children: [
+      /* @__PURE__ */ a4(Icon, { name: "retry" }),
+      " Try again"
+    ] })
+  ] });
+}
+function ProblemFacts({ problem }) {
+  return /* @__PURE__ */ a4("p", { class: "faint small", children: [
+    /* @__PURE__ */ a4("code", { children: problem.code }),
+    problem.status > 0 && ` · HTTP ${problem.status}`,
+    problem.request && /* @__PURE__ */ a4($, { children: [
+      " · request ",
+      /* @__PURE__ */ a4("code", { children: problem.request }),
+      /* @__PURE__ */ a4(Copy, { text: problem.request, label: "Copy request id" })
+    ] })
+  ] });
+}
+function Stale({ problem, at, retry }) {
+  return /* @__PURE__ */ a4("div", { class: "stale", role: "status", children: [
+    /* @__PURE__ */ a4(Icon, { name: "cause" }),
+    /* @__PURE__ */ a4("span", { children: [
+      "Shown as of ",
+      ago(at),
+      ": ",
+      problem.message
+    ] }),
+    /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: retry, children: "Try again" })
+  ] });
+}
+
+// console/pages/overview.tsx
+var DAY_MS = 864e5;
+var OPEN = RUN_STATES.slice(0, 6);
+async function read3(signal) {
+  const tenant2 = scope.value;
+  const since = new Date(Date.now() - DAY_MS).toISOString();
+  const [counts, snapshot, doctor, causes, trends, stuck] = await Promise.all([
+    call("GET /v1/counts", { query: { tenant: tenant2 }, signal }),
+    soft(call("GET /v1/snapshot", { signal })),
+    soft(call("GET /v1/doctor", { signal })),
+    soft(call("GET /v1/executions:causes", { query: { tenant: tenant2, since, limit: 5 }, signal })),
+    soft(call("GET /v1/trends", { query: { tenant: tenant2, span: "hour" }, signal })),
+    soft(call("GET /v1/executions", { query: { tenant: tenant2, state: "waiting,rate_limited,delayed,suspended", order: "oldest", limit: 5, why: true }, signal }))
+  ]);
+  const facts = {
+    counts: {},
+    kinds: /* @__PURE__ */ new Map(),
+    snapshot,
+    findings: doctor?.findings ?? [],
+    causes: causes?.items ?? [],
+    trends,
+    stuck: stuck?.items ?? []
+  };
+  for (const row of counts.items) {
+    facts.counts[row.state] = (facts.counts[row.state] ?? 0) + row.count;
+    const states = facts.kinds.get(row.kind) ?? {};
+    states[row.state] = (states[row.state] ?? 0) + row.count;
+    facts.kinds.set(row.kind, states);
+  }
+  return facts;
+}
+function Overview() {
+  const facts = useLoad(read3, [scope.value], { when: of("execution", "queue", "worker", "waitpoint"), every: 5e3 });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Overview" }),
+    /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found, { facts: data }) })
+  ] });
+}
+function Found({ facts }) {
+  const whole = Object.values(facts.counts).reduce((sum, value) => sum + value, 0);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Verdict, { facts }),
+    !whole && /* @__PURE__ */ a4(FirstRun, {}),
+    /* @__PURE__ */ a4(Tiles, { facts }),
+    /* @__PURE__ */ a4("div", { class: "columns", children: [
+      /* @__PURE__ */ a4("div", { class: "column", children: [
+        /* @__PURE__ */ a4(Failing, { causes: facts.causes }),
+        /* @__PURE__ */ a4(Kinds, { kinds: facts.kinds })
+      ] }),
+      /* @__PURE__ */ a4("div", { class: "column", children: [
+        /* @__PURE__ */ a4(Longest, { rows: facts.stuck }),
+        facts.snapshot && /* @__PURE__ */ a4(Lanes, { snapshot: facts.snapshot, trends: facts.trends }),
+        facts.snapshot && /* @__PURE__ */ a4(Queues, { snapshot: facts.snapshot })
+      ] })
+    ] })
+  ] });
+}
+function Verdict({ facts }) {
+  const bad = facts.findings.filter((finding) => finding.level !== "ok");
+  const isWrong = bad.some((finding) => finding.level === "error");
+  const tone = isWrong ? "danger" : bad.length ? "warn" : "good";
+  const words = bad.length ? `${plural(bad.length, "thing")} ${bad.length === 1 ? "needs" : "need"} a look` : "Everything works";
+  return /* @__PURE__ */ a4("section", { class: `verdict tone-${tone}`, "aria-label": "Health", children: [
+    /* @__PURE__ */ a4("div", { class: "verdict-line", children: [
+      /* @__PURE__ */ a4(Icon, { name: bad.length ? "cause" : "check" }),
+      /* @__PURE__ */ a4("h2", { children: words }),
+      !bad.length && facts.findings.length > 0 && /* @__PURE__ */ a4("span", { class: "faint", children: [
+        plural(facts.findings.length, "check"),
+        " passed"
+      ] })
+    ] }),
+    bad.length > 0 && /* @__PURE__ */ a4("ul", { children: bad.map((finding) => /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4(State, { name: finding.level, word: finding.check.replaceAll("_", " ") }),
+      /* @__PURE__ */ a4("span", { children: finding.text }),
+      finding.fix && /* @__PURE__ */ a4("span", { class: "faint", children: finding.fix })
+    ] }, finding.check + finding.text)) })
+  ] });
+}
+function FirstRun() {
+  return /* @__PURE__ */ a4(Card, { title: "Nothing has run yet", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
+    /* @__PURE__ */ a4("p", { class: "about", children: "Submit something; it appears here at once. Without a worker it waits, and its page says so." }),
+    /* @__PURE__ */ a4(Command, { text: `holdfast submit hello --input '{"name": "Ann"}'` }),
+    /* @__PURE__ */ a4(Command, { text: "holdfast worker app:app" })
+  ] }) });
+}
+function Tiles({ facts }) {
+  const { counts, snapshot, trends } = facts;
+  const sum = (field) => trends ? Array.from({ length: trends.points }, (_4, at) => trends.lanes.reduce((total, lane) => lane[field][at] === null || lane[field][at] === void 0 ? total : (total ?? 0) + lane[field][at], null)) : [];
+  const oldest = snapshot?.oldest_waiting;
+  const workers = snapshot?.workers ?? [];
+  const busy = workers.reduce((total, worker) => total + worker.busy, 0);
+  const slots = workers.reduce((total, worker) => total + worker.slots, 0);
+  return /* @__PURE__ */ a4("div", { class: "tiles", children: [
+    /* @__PURE__ */ a4(Tile, { icon: "play", label: "Running", value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker", values: sum("active") }),
+    /* @__PURE__ */ a4(
+      Tile,
+      {
+        icon: "clock",
+        label: "Waiting for a worker",
+        value: counts.waiting ?? 0,
+        href: to(["runs"], { state: "waiting" }),
+        note: oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits",
+        values: sum("waiting")
+      }
+    ),
+    /* @__PURE__ */ a4(Tile, { icon: "inbox", label: "Waiting for people", value: inboxCount.value, href: to(["inbox"]), note: `${count(counts.suspended ?? 0)} suspended in all` }),
+    /* @__PURE__ */ a4(Tile, { icon: "cause", label: "Failed", tone: "danger", value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day`, values: sum("failed") })
+  ] });
+}
+function Tile({ icon, label, value, href, note, values = [], tone = "accent" }) {
+  return /* @__PURE__ */ a4("a", { class: "tile", href, children: [
+    /* @__PURE__ */ a4("span", { class: "tile-label", children: [
+      /* @__PURE__ */ a4(Icon, { name: icon }),
+      " ",
+      label
+    ] }),
+    /* @__PURE__ */ a4("b", { class: value && tone === "danger" ? "tone-danger toned" : "", children: brief(value) }),
+    /* @__PURE__ */ a4("span", { class: "faint small", children: note }),
+    values.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values, label: `${label} in the last hour`, tone })
+  ] });
+}
+function Failing({ causes }) {
+  return /* @__PURE__ */ a4(
+    Card,
+    {
+      title: "Failing most, last 24 hours",
+      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["causes"]), children: "All failures" }),
+      children: causes.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: causes.map((cause) => /* @__PURE__ */ a4("li", { children: [
+        /* @__PURE__ */ a4("a", { class: "line", href: to(["runs"], { state: "failed,expired", kind: cause.kind, error_type: cause.error_type }), children: [
+          /* @__PURE__ */ a4("span", { class: "line-main", children: [
+            /* @__PURE__ */ a4("b", { children: cause.kind }),
+            " ",
+            /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: cause.error_type })
+          ] }),
+          /* @__PURE__ */ a4("span", { class: "line-sub clip", children: cause.message })
+        ] }),
+        /* @__PURE__ */ a4("span", { class: "line-end", children: [
+          /* @__PURE__ */ a4("b", { class: "num", children: count(cause.count) }),
+          /* @__PURE__ */ a4(Time, { at: cause.last_at })
+        ] })
+      ] }, `${cause.kind} ${cause.error_type} ${cause.place}`)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing failed in the last day." })
+    }
+  );
+}
+function Kinds({ kinds }) {
+  const rows = [...kinds].map(([kind, states]) => ({ kind, states, sum: Object.values(states).reduce((total, value) => total + value, 0) }));
+  rows.sort((one, other) => other.sum - one.sum);
+  return /* @__PURE__ */ a4(Card, { title: "Tasks", children: rows.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: rows.slice(0, 8).map(({ kind, states, sum }) => /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("a", { class: "line", href: to(["runs"], { kind }), children: [
+      /* @__PURE__ */ a4("span", { class: "line-main clip", children: kind }),
+      /* @__PURE__ */ a4(StateBar, { counts: states })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "line-end", children: [
+      /* @__PURE__ */ a4("b", { class: "num", children: count(sum) }),
+      (states.failed ?? 0) > 0 ? /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: plural(states.failed, "failure") }) : /* @__PURE__ */ a4("span", { class: "faint", children: "no failure" })
+    ] })
+  ] }, kind)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "No task has run yet." }) });
+}
+function Longest({ rows }) {
+  return /* @__PURE__ */ a4(Card, { title: "Waiting longest", children: rows.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: rows.map((row) => /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("div", { class: "line", children: [
+      /* @__PURE__ */ a4("span", { class: "line-main", children: [
+        /* @__PURE__ */ a4(State, { name: row.state }),
+        " ",
+        /* @__PURE__ */ a4("a", { href: to(["runs", row.id]), children: row.kind }),
+        " ",
+        /* @__PURE__ */ a4(Id, { id: row.id, most: 14, href: pageOf("execution", row.id) })
+      ] }),
+      /* @__PURE__ */ a4("span", { class: "line-sub", children: row.why })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "line-end", children: /* @__PURE__ */ a4("b", { class: "num", children: ago(row.created_at).replace(" ago", "") }) })
+  ] }, row.id)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing waits." }) });
+}
+function Lanes({ snapshot, trends }) {
+  return /* @__PURE__ */ a4(
+    Card,
+    {
+      title: "Lanes",
+      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["workers"]), children: "Workers and lanes" }),
+      children: /* @__PURE__ */ a4("ul", { class: "lines", children: snapshot.lanes.slice(0, 6).map((lane) => {
+        const open = OPEN.map((state) => [state, lane.counts[state] ?? 0]).filter(([, value]) => value);
+        const waiting2 = trends?.lanes.find((one) => one.lane === lane.lane)?.waiting ?? [];
+        return /* @__PURE__ */ a4("li", { children: [
+          /* @__PURE__ */ a4("div", { class: "line", children: [
+            /* @__PURE__ */ a4("span", { class: "line-main clip", children: lane.lane }),
+            /* @__PURE__ */ a4("span", { class: "line-sub", children: open.length ? open.map(([state, value]) => `${count(value)} ${state.replaceAll("_", " ")}`).join(", ") : "idle" })
+          ] }),
+          /* @__PURE__ */ a4("span", { class: "line-chart", children: waiting2.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values: waiting2, label: `Waiting in ${lane.lane}`, width: 90 }) })
+        ] }, lane.lane);
+      }) })
+    }
+  );
+}
+function Queues({ snapshot }) {
+  const rows = snapshot.queues.filter((queue) => queue.ready || queue.dead || queue.in_flight || queue.paused);
+  if (!rows.length) return null;
+  return /* @__PURE__ */ a4(
+    Card,
+    {
+      title: "Queues",
+      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["queues"]), children: "All queues" }),
+      children: /* @__PURE__ */ a4("ul", { class: "lines", children: rows.slice(0, 6).map((queue) => /* @__PURE__ */ a4("li", { children: [
+        /* @__PURE__ */ a4("a", { class: "line", href: to(["queues", queue.name]), children: [
+          /* @__PURE__ */ a4("span", { class: "line-main clip", children: middle(queue.name, 40) }),
+          /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+            count(queue.ready),
+            " ready, ",
+            count(queue.in_flight),
+            " in flight"
+          ] })
+        ] }),
+        /* @__PURE__ */ a4("span", { class: "line-end", children: queue.dead > 0 && /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: plural(queue.dead, "dead letter") }) })
+      ] }, queue.name)) })
+    }
+  );
+}
+
+// console/lib/exact.ts
+var TOKEN = /\s*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|([^\s{}[\],:"]+))/y;
+function parse(text) {
+  const reader = new Reader(text);
+  try {
+    const node = reader.value(0);
+    return reader.isDone() ? node : null;
+  } catch {
+    return null;
+  }
+}
+var Reader = class {
+  constructor(text) {
+    this.text = text;
+  }
+  text;
+  at = 0;
+  isDone() {
+    return !this.text.slice(this.at).trim();
+  }
+  value(depth) {
+    if (depth > 500) throw new Error("too deep");
+    const [mark, quoted2, word] = this.next();
+    if (quoted2 !== void 0) return { kind: "string", value: JSON.parse(quoted2) };
+    if (word !== void 0) {
+      JSON.parse(word);
+      return { kind: "plain", text: word };
+    }
+    if (mark === "{") return { kind: "object", entries: this.many("}", () => this.entry(depth)) };
+    if (mark === "[") return { kind: "array", items: this.many("]", () => this.value(depth + 1)) };
+    throw new Error("unexpected");
+  }
+  entry(depth) {
+    const [, quoted2] = this.next();
+    if (quoted2 === void 0 || this.next()[0] !== ":") throw new Error("unexpected");
+    return [JSON.parse(quoted2), this.value(depth + 1)];
+  }
+  many(end, one) {
+    const found = [];
+    const start = this.at;
+    if (this.next()[0] === end) return found;
+    this.at = start;
+    for (; ; ) {
+      found.push(one());
+      const [mark] = this.next();
+      if (mark === end) return found;
+      if (mark !== ",") throw new Error("unexpected");
+    }
+  }
+  next() {
+    TOKEN.lastIndex = this.at;
+    const match = TOKEN.exec(this.text);
+    if (!match) throw new Error("ended");
+    this.at = TOKEN.lastIndex;
+    return [match[1], match[2], match[3]];
+  }
+};
+
+// console/parts/dialog.tsx
+function Dialog({ title, close, children, class: name = "" }) {
+  const element = T2(null);
+  const id = P2();
+  A2(() => {
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog.showModal();
+    return () => {
+      if (dialog.open) dialog.close();
+      before?.focus?.();
+    };
+  }, []);
+  return /* @__PURE__ */ a4("dialog", { ref: element, class: `dialog ${name}`, "aria-labelledby": id, onClose: close, onClick: (event) => event.target === element.current && close(), children: /* @__PURE__ */ a4("div", { class: "dialog-body", children: [
+    /* @__PURE__ */ a4("header", { children: [
+      /* @__PURE__ */ a4("h2", { id, children: title }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": "Close", onClick: close, children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+    ] }),
+    children
+  ] }) });
+}
+function ActionDialog() {
+  const action = asked.value;
+  return action && /* @__PURE__ */ a4(Confirm, { action }, action.title);
+}
+function Confirm({ action }) {
+  const [values, setValues] = d2(() => initialOf(action));
+  const [typed, setTyped] = d2("");
+  const [problem, setProblem] = d2(null);
+  const [isBusy, setBusy] = d2(false);
+  const close = () => {
+    asked.value = null;
+  };
+  const wrong = (action.fields ?? []).find((field) => field.kind === "json" && values[field.name]?.trim() && !parse(values[field.name]));
+  const isReady = !isBusy && !wrong && (!action.typed || typed === action.typed);
+  const submit = async (event) => {
+    event.preventDefault();
+    if (!isReady) return;
+    setBusy(true);
+    const refused = await perform(action, values);
+    setBusy(false);
+    setProblem(refused);
+    if (!refused) close();
+  };
+  return /* @__PURE__ */ a4(Dialog, { title: action.title, close, children: /* @__PURE__ */ a4("form", { onSubmit: submit, noValidate: true, children: [
+    action.about && /* @__PURE__ */ a4("p", { class: "about", children: action.about }),
+    (action.fields ?? []).map((field) => /* @__PURE__ */ a4(Field, { field, value: values[field.name] ?? "", change: (value) => setValues({ ...values, [field.name]: value }) }, field.name)),
+    wrong && /* @__PURE__ */ a4("p", { class: "problem", children: [
+      wrong.label,
+      " is not JSON."
+    ] }),
+    action.typed && /* @__PURE__ */ a4("label", { class: "field", children: [
+      /* @__PURE__ */ a4("span", { children: [
+        "Type ",
+        /* @__PURE__ */ a4("b", { children: action.typed }),
+        " to confirm"
+      ] }),
+      /* @__PURE__ */ a4("input", { value: typed, onInput: (event) => setTyped(event.currentTarget.value), autocomplete: "off" })
+    ] }),
+    problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
+      problem.message,
+      /* @__PURE__ */ a4(ProblemFacts, { problem })
+    ] }),
+    /* @__PURE__ */ a4(Commands, { action, values }),
+    /* @__PURE__ */ a4("footer", { children: [
+      /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: close, children: "Back" }),
+      /* @__PURE__ */ a4("button", { type: "submit", class: `button ${action.isDangerous ? "danger-fill" : "primary"}`, disabled: !isReady, children: action.verb })
+    ] })
+  ] }) });
+}
+function Commands({ action, values }) {
+  return /* @__PURE__ */ a4("details", { class: "commands", children: [
+    /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
+    [cli(action, values), curl(action, values)].map((text) => /* @__PURE__ */ a4("div", { class: "command", children: [
+      /* @__PURE__ */ a4("pre", { children: text }),
+      /* @__PURE__ */ a4(Copy, { text, label: "Copy command" })
+    ] }, text.slice(0, 8)))
+  ] });
+}
+function Field({ field, value, change }) {
+  const id = P2();
+  const shared = { id, name: field.name, value, "aria-describedby": field.hint ? `${id}-hint` : void 0 };
+  if (field.kind === "check")
+    return /* @__PURE__ */ a4("label", { class: "field check", children: [
+      /* @__PURE__ */ a4("input", { type: "checkbox", checked: value === "true", onChange: (event) => change(String(event.currentTarget.checked)) }),
+      /* @__PURE__ */ a4("span", { children: field.label })
+    ] });
+  return /* @__PURE__ */ a4("div", { class: "field", children: [
+    /* @__PURE__ */ a4("label", { for: id, children: field.label }),
+    field.kind === "select" ? /* @__PURE__ */ a4("select", { ...shared, onChange: (event) => change(event.currentTarget.value), children: field.options.map((option) => /* @__PURE__ */ a4("option", { children: option }, option)) }) : field.kind === "json" || field.kind === "long" ? /* @__PURE__ */ a4("textarea", { ...shared, class: field.kind === "json" ? "mono" : "", rows: field.kind === "json" ? 10 : 3, spellcheck: false, onInput: (event) => change(event.currentTarget.value) }) : /* @__PURE__ */ a4("input", { ...shared, inputMode: field.kind === "number" ? "numeric" : void 0, autocomplete: "off", onInput: (event) => change(event.currentTarget.value) }),
+    field.hint && /* @__PURE__ */ a4("p", { class: "hint", id: `${id}-hint`, children: field.hint })
+  ] });
+}
+
+// console/parts/help.tsx
+var isHelpOpen = y3(false);
+function Help() {
+  if (!isHelpOpen.value) return null;
+  const seen = new Map(bindings().map((binding) => [binding.keys, binding]));
+  return /* @__PURE__ */ a4(Dialog, { title: "Keys", close: () => isHelpOpen.value = false, class: "help", children: [
+    /* @__PURE__ */ a4("div", { class: "help-keys", children: [...seen.values()].map((binding) => /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4("span", { children: binding.about }),
+      /* @__PURE__ */ a4("span", { children: binding.keys.split(" ").map((key) => /* @__PURE__ */ a4("kbd", { children: key }, key)) })
+    ] }, binding.keys)) }),
+    /* @__PURE__ */ a4("label", { class: "field check", children: [
+      /* @__PURE__ */ a4("input", { type: "checkbox", checked: singleKeys.value, onChange: (event) => singleKeys.value = event.currentTarget.checked }),
+      /* @__PURE__ */ a4("span", { children: "Single keys do something (Ctrl+K always works)" })
+    ] }),
+    /* @__PURE__ */ a4("p", { class: "hint", children: [
+      "The console calls the public HTTP API and nothing else: whatever it does, ",
+      /* @__PURE__ */ a4("code", { children: "curl" }),
+      " and ",
+      /* @__PURE__ */ a4("code", { children: "holdfast" }),
+      " can do."
+    ] })
+  ] });
+}
+
+// console/parts/shell.tsx
+var GROUPS = [
+  [
+    "",
+    [
+      { page: "", label: "Overview", icon: "overview", key: "o" },
+      { page: "runs", label: "Runs", icon: "runs", key: "r" },
+      { page: "inbox", label: "Inbox", icon: "inbox", key: "i" },
+      { page: "causes", label: "Failures", icon: "cause", key: "f" },
+      { page: "graphs", label: "Graphs", icon: "graph", key: "g" }
+    ]
+  ],
+  [
+    "Conversations",
+    [
+      { page: "sessions", label: "Sessions", icon: "session", key: "s" },
+      { page: "deployments", label: "Deployments", icon: "deployment", key: "d" }
+    ]
+  ],
+  [
+    "Capacity",
+    [
+      { page: "workers", label: "Workers and lanes", icon: "worker", key: "w" },
+      { page: "queues", label: "Queues", icon: "queue", key: "q" },
+      { page: "schedules", label: "Schedules", icon: "schedule", key: "c" },
+      { page: "limits", label: "Budgets and quotas", icon: "limit", key: "b" }
+    ]
+  ],
+  [
+    "System",
+    [
+      { page: "archive", label: "Archive", icon: "archive" },
+      { page: "leases", label: "Writer leases", icon: "lease" },
+      { page: "keys", label: "API keys", icon: "key" },
+      { page: "audit", label: "Audit log", icon: "audit" },
+      { page: "settings", label: "Settings", icon: "settings" }
+    ]
+  ]
+];
+var ENTRIES = GROUPS.flatMap(([, entries]) => entries);
+function Shell({ children }) {
+  const [isOpen, setOpen] = d2(false);
+  A2(() => setOpen(false), [place.value]);
+  useKeys(ENTRIES.filter((entry) => entry.key).map((entry) => ({ keys: `g ${entry.key}`, about: `Go to ${entry.label}`, run: () => document.getElementById(`nav-${entry.page}`)?.click() })));
+  return /* @__PURE__ */ a4("div", { class: `shell ${isOpen ? "menu-open" : ""} ${isNarrow.value ? "narrow" : ""}`, children: [
+    /* @__PURE__ */ a4("a", { class: "skip", href: "#main", children: "Skip to the content" }),
+    /* @__PURE__ */ a4(Sidebar, {}),
+    /* @__PURE__ */ a4("button", { type: "button", class: "scrim", "aria-label": "Close the menu", tabIndex: -1, onClick: () => setOpen(false) }),
+    /* @__PURE__ */ a4("div", { class: "stage", children: [
+      /* @__PURE__ */ a4(TopBar, { openMenu: () => setOpen(!isOpen), isOpen }),
+      /* @__PURE__ */ a4(Banners, {}),
+      /* @__PURE__ */ a4("main", { id: "main", tabIndex: -1, children })
+    ] })
+  ] });
+}
+function Sidebar() {
+  return /* @__PURE__ */ a4("nav", { class: "sidebar", "aria-label": "Pages", id: "sidebar", children: [
+    /* @__PURE__ */ a4("a", { class: "brand", href: to([]), "aria-label": "Holdfast, overview", children: [
+      /* @__PURE__ */ a4("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "mark", children: /* @__PURE__ */ a4("path", { d: "M12 2.500v6M12 15.500v6M5 7.500c0 5 14 4 14 9M19 7.500c0 5-14 4-14 9" }) }),
+      /* @__PURE__ */ a4("span", { children: "Holdfast" })
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "nav-groups", children: GROUPS.map(([name, entries]) => /* @__PURE__ */ a4("div", { class: "nav-group", children: [
+      name && /* @__PURE__ */ a4("h2", { children: name }),
+      entries.map((entry) => /* @__PURE__ */ a4("a", { id: `nav-${entry.page}`, href: to(entry.page ? [entry.page] : []), "aria-current": page.value === entry.page ? "page" : void 0, title: entry.label, children: [
+        /* @__PURE__ */ a4(Icon, { name: entry.icon }),
+        /* @__PURE__ */ a4("span", { children: entry.label }),
+        entry.page === "inbox" && inboxCount.value > 0 && /* @__PURE__ */ a4("b", { class: "badge", children: count(inboxCount.value) })
+      ] }, entry.page))
+    ] }, name)) }),
+    /* @__PURE__ */ a4(Account, {})
+  ] });
+}
+function Account() {
+  const caller = me.value;
+  const tenants = caller?.tenants ?? [];
+  return /* @__PURE__ */ a4("div", { class: "account", children: [
+    caller && !caller.key_tenant && tenants.length > 0 && /* @__PURE__ */ a4("label", { children: [
+      /* @__PURE__ */ a4("span", { class: "hidden", children: "Tenant" }),
+      /* @__PURE__ */ a4("select", { value: tenant.value ?? "", onChange: (event) => chooseTenant(event.currentTarget.value || null), children: [
+        /* @__PURE__ */ a4("option", { value: "", children: "All tenants" }),
+        tenants.map((name) => /* @__PURE__ */ a4("option", { value: name, children: name }, name))
+      ] })
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "account-row", children: [
+      /* @__PURE__ */ a4(Icon, { name: "person" }),
+      /* @__PURE__ */ a4("span", { class: "clip", title: caller?.roles.join(", "), children: caller?.name || caller?.key || (caller?.access === "open" ? "open access" : "…") }),
+      caller?.session && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => void logOut(), children: "Log out" })
+    ] })
+  ] });
+}
+var NEXT = { auto: "light", light: "dark", dark: "auto" };
+function TopBar({ openMenu, isOpen }) {
+  return /* @__PURE__ */ a4("header", { class: "topbar", children: [
+    /* @__PURE__ */ a4("button", { type: "button", class: "icon-button menu", "aria-label": "Menu", "aria-expanded": isOpen, "aria-controls": "sidebar", onClick: openMenu, children: /* @__PURE__ */ a4(Icon, { name: "menu" }) }),
+    /* @__PURE__ */ a4("button", { type: "button", class: "find", onClick: () => isPaletteOpen.value = true, children: [
+      /* @__PURE__ */ a4(Icon, { name: "search" }),
+      /* @__PURE__ */ a4("span", { children: "Find a page or paste an id" }),
+      /* @__PURE__ */ a4("kbd", { children: "/" })
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "tools", children: [
+      /* @__PURE__ */ a4(Live, {}),
+      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": `Theme: ${theme.value}`, title: `Theme: ${theme.value}`, onClick: () => theme.value = NEXT[theme.value], children: /* @__PURE__ */ a4(Icon, { name: theme.value === "auto" ? "auto" : theme.value === "light" ? "sun" : "moon" }) }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Keys and help", title: "Keys and help (?)", onClick: () => isHelpOpen.value = true, children: /* @__PURE__ */ a4(Icon, { name: "help" }) })
+    ] })
+  ] });
+}
+var LINKS = { connecting: "Connecting", live: "Live", polling: "Every 5 s", lost: "Lost" };
+function Live() {
+  const isPaused = paused.value;
+  const tone = link.value === "lost" ? "danger" : isPaused ? "warn" : "good";
+  return /* @__PURE__ */ a4("button", { type: "button", class: `live tone-${tone}`, "aria-pressed": isPaused, title: isPaused ? "Paused: press to go on" : "Press to pause", onClick: () => pause(!isPaused), children: [
+    /* @__PURE__ */ a4("i", { "aria-hidden": "true" }),
+    isPaused ? held.value ? `Paused, ${count(held.value)} changes` : "Paused" : LINKS[link.value]
+  ] });
+}
+function Banners() {
+  const lost = lostAt.value;
+  return /* @__PURE__ */ a4($, { children: [
+    me.value?.banner && /* @__PURE__ */ a4("div", { class: "banner tone-warn", role: "note", children: [
+      /* @__PURE__ */ a4(Icon, { name: "info" }),
+      /* @__PURE__ */ a4("span", { children: me.value.banner })
+    ] }),
+    lost !== null && /* @__PURE__ */ a4("div", { class: "banner tone-danger", role: "alert", children: [
+      /* @__PURE__ */ a4(Icon, { name: "cause" }),
+      /* @__PURE__ */ a4("span", { children: [
+        "Connection lost ",
+        span(Math.max(0, now.value - lost)),
+        " ago. What you see may be old; the console tries again by itself."
+      ] })
+    ] })
+  ] });
+}
+
+// console/parts/palette.tsx
+var isPaletteOpen = y3(false);
+var recent = kept("recent", []);
+var ICONS = { execution: "runs", graph: "graph", waitpoint: "inbox", session: "session", worker: "worker", key: "key", queue: "queue", schedule: "schedule", deployment: "deployment", request: "audit" };
+function Palette() {
+  return isPaletteOpen.value ? /* @__PURE__ */ a4(Open, {}) : null;
+}
+function Open() {
+  const [text, setText] = d2("");
+  const [at, setAt] = d2(0);
+  const [found, setFound] = d2([]);
+  const dialog = T2(null);
+  const close = () => {
+    isPaletteOpen.value = false;
+  };
+  A2(() => {
+    dialog.current.showModal();
+  }, []);
+  A2(() => {
+    setAt(0);
+    setFound([]);
+    if (text.trim().length < 2) return;
+    const control = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        const { items } = await call("GET /v1/find", { query: { id: text.trim(), tenant: scope.value }, signal: control.signal });
+        const hits2 = items.map((item) => {
+          const href = pageOf(item.noun, item.id);
+          return href && { title: item.title || item.id, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href };
+        });
+        setFound(hits2.filter((hit) => hit !== null && hit !== ""));
+      } catch {
+      }
+    }, 120);
+    return () => {
+      clearTimeout(timer);
+      control.abort();
+    };
+  }, [text]);
+  const hits = [...found, ...pagesFor(text), ...text ? [] : recent.value.map((one) => ({ ...one, note: "Recent", icon: "clock" }))];
+  const open = (hit) => {
+    if (!hit) return;
+    close();
+    go(hit.href);
+  };
+  const key = (event) => {
+    if (event.key === "ArrowDown") setAt(Math.min(hits.length - 1, at + 1));
+    else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
+    else if (event.key === "Enter") open(hits[at]);
+    else return;
+    event.preventDefault();
+  };
+  return /* @__PURE__ */ a4("dialog", { ref: dialog, class: "palette", "aria-label": "Find", onClose: close, onClick: (event) => event.target === dialog.current && close(), children: [
+    /* @__PURE__ */ a4("div", { class: "palette-input", children: [
+      /* @__PURE__ */ a4(Icon, { name: "search" }),
+      /* @__PURE__ */ a4(
+        "input",
+        {
+          autofocus: true,
+          value: text,
+          placeholder: "Page, id of a run, session, queue, worker, request …",
+          "aria-label": "Find a page or an id",
+          role: "combobox",
+          "aria-expanded": "true",
+          "aria-controls": "palette-hits",
+          "aria-activedescendant": hits[at] ? `hit-${at}` : void 0,
+          onInput: (event) => setText(event.currentTarget.value),
+          onKeyDown: key,
+          spellcheck: false
+        }
+      ),
+      /* @__PURE__ */ a4("kbd", { children: "Esc" })
+    ] }),
+    /* @__PURE__ */ a4("ul", { id: "palette-hits", role: "listbox", "aria-label": "Found", children: hits.map((hit, index) => /* @__PURE__ */ a4("li", { id: `hit-${index}`, role: "option", "aria-selected": index === at, onClick: () => open(hit), onMouseMove: () => setAt(index), children: [
+      /* @__PURE__ */ a4(Icon, { name: hit.icon }),
+      /* @__PURE__ */ a4("span", { class: "clip", children: hit.title }),
+      /* @__PURE__ */ a4("span", { class: "faint", children: hit.note })
+    ] }, hit.href)) }),
+    !hits.length && /* @__PURE__ */ a4("p", { class: "palette-none", children: "Nothing has this name or id." })
+  ] });
+}
+function pagesFor(text) {
+  const wanted = text.trim().toLowerCase();
+  return ENTRIES.filter((entry) => entry.label.toLowerCase().includes(wanted)).map((entry) => ({
+    title: entry.label,
+    note: entry.key ? `Page · g ${entry.key}` : "Page",
+    icon: entry.icon,
+    href: to(entry.page ? [entry.page] : [])
+  }));
+}
+
+// console/parts/toasts.tsx
+function Toasts() {
+  return /* @__PURE__ */ a4("div", { class: "toasts", role: "status", "aria-live": "polite", children: toasts.value.map((toast) => /* @__PURE__ */ a4("div", { class: `toast tone-${toast.tone}`, children: [
+    /* @__PURE__ */ a4(Icon, { name: toast.tone === "good" ? "check" : toast.tone === "danger" ? "cause" : "info" }),
+    /* @__PURE__ */ a4("span", { children: toast.text }),
+    /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": "Dismiss", onClick: () => dismiss(toast.id), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+  ] }, toast.id)) });
+}
+
+// console/app.tsx
+var PAGES2 = {
+  "": Overview
+};
+function App() {
+  useKeys([
+    { keys: "Ctrl+k", about: "Find", run: () => isPaletteOpen.value = true },
+    { keys: "/", about: "Find", run: () => isPaletteOpen.value = true },
+    { keys: "?", about: "This help", run: () => isHelpOpen.value = true }
+  ]);
+  const title = ENTRIES.find((entry) => entry.page === page.value)?.label ?? "Console";
+  A2(() => {
+    const thing = place.value.path[1];
+    document.title = `${thing ? `${thing} · ` : ""}${title} · Holdfast`;
+  }, [place.value]);
+  if (mustLogIn.value) return /* @__PURE__ */ a4(Login, {});
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Shell, { children: /* @__PURE__ */ a4(Content, {}) }),
+    /* @__PURE__ */ a4(Palette, {}),
+    /* @__PURE__ */ a4(Help, {}),
+    /* @__PURE__ */ a4(ActionDialog, {}),
+    /* @__PURE__ */ a4(Toasts, {})
+  ] });
+}
+function Content() {
+  const Shown = PAGES2[page.value];
+  if (meProblem.value) return /* @__PURE__ */ a4(Failed, { problem: meProblem.value, retry: () => void identify() });
+  if (!me.value) return /* @__PURE__ */ a4(Loading, {});
+  if (!Shown) return /* @__PURE__ */ a4(Empty, { icon: "search", title: "There is no such page", children: "The address names a page that the console does not have." });
+  return /* @__PURE__ */ a4(Shown, { path: place.value.path.slice(1) }, page.value);
+}
+
+// console/main.tsx
+followLinks();
+handleKeys();
+Q(/* @__PURE__ */ a4(App, {}), document.body);
+void identify();
+follow();
+watchBadges();
