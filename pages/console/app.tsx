@@ -8,6 +8,8 @@ import { useKeys } from "./lib/keys";
 import { me, meProblem, mustLogIn, identify } from "./lib/session";
 import { Login } from "./pages/login";
 import { Overview } from "./pages/overview";
+import { Run } from "./pages/run";
+import { Runs } from "./pages/runs";
 import { ActionDialog } from "./parts/dialog";
 import { Help, isHelpOpen } from "./parts/help";
 import { isPaletteOpen, Palette } from "./parts/palette";
@@ -19,6 +21,7 @@ type Page = (props: { path: string[] }) => VNode;
 
 const PAGES: Record<string, Page> = {
   "": Overview,
+  runs: ({ path: [id] }) => (id ? <Run key={id} id={id} /> : <Runs />),
 };
 
 export function App(): VNode {

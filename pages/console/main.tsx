@@ -8,6 +8,7 @@ import "./style/tables.css";
 import "./style/shown.css";
 import "./style/dialogs.css";
 import "./style/pages.css";
+import "./style/run.css";
 import "./style/small.css";
 
 import { render } from "preact";

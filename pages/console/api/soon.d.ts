@@ -16,3 +16,9 @@ export interface Soon {
   "DELETE /v1/views/{name}": { query: {}; body: undefined; reply: undefined };
   "GET /v1/find": { query: { id: string; tenant?: string }; body: undefined; reply: { items: { noun: string; id: string; tenant: string | null; title: string }[] } };
 }
+
+/** Parts of answers that the server adds. */
+export interface AxisPart { from: string; to: string; start: number; end: number; folded: boolean; ms: number }
+export interface TimeSpan { type: string; label: string; row: number; parent: number | null; from: string; to: string | null; start: number; end: number; ms: number; state: string; text: string | null; target: Target | null }
+export interface TimelineMore { axis?: AxisPart[]; spans?: TimeSpan[]; rows?: number; work_share?: number; more_children?: boolean }
+export interface ChainLink { text: string; target: Target | null }

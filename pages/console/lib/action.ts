@@ -69,6 +69,15 @@ const TENANTLESS = /\/v1\/(lanes|workers|keys|settings|admin|envs\/\{env\}$|bulk
 
 export function curl(action: Action, values: Values): string {
   const { method, address, text } = request(action, values);
+  return written(method, address, text);
+}
+
+/** The command of a call that is no action of one thing. */
+export function curlOf(method: string, target: Target, text: string): string {
+  return written(method, addressOf(target), text);
+}
+
+function written(method: string, address: string, text: string | undefined): string {
   const lines = [`curl -X ${method} ${quoted(`${location.origin}${address}`)}`];
   lines.push('-H "Authorization: Bearer $HOLDFAST_KEY"');
   if (text !== undefined) lines.push("-H 'Content-Type: application/json'", `-d ${quoted(text)}`);

@@ -1128,17 +1128,17 @@ function read() {
     query: new URLSearchParams(location.search)
   };
 }
-function to(path, query = {}) {
-  const chosen = new URLSearchParams();
+function to(path, query2 = {}) {
+  const chosen2 = new URLSearchParams();
   const tenant2 = place.value.query.get("tenant");
-  if (tenant2 && !("tenant" in query)) chosen.set("tenant", tenant2);
-  for (const [name, value] of Object.entries(query)) if (value) chosen.set(name, value);
-  const text = chosen.toString();
+  if (tenant2 && !("tenant" in query2)) chosen2.set("tenant", tenant2);
+  for (const [name, value] of Object.entries(query2)) if (value) chosen2.set(name, value);
+  const text = chosen2.toString();
   return `${base}${path.map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;
 }
 function here(changes) {
-  const query = Object.fromEntries(place.value.query);
-  return to(place.value.path, { ...query, ...changes });
+  const query2 = Object.fromEntries(place.value.query);
+  return to(place.value.path, { ...query2, ...changes });
 }
 function go(address, options = {}) {
   if (options.replace) history.replaceState(null, "", address);
@@ -1147,6 +1147,9 @@ function go(address, options = {}) {
     scrollTo(0, 0);
   }
   place.value = read();
+}
+function param(name) {
+  return place.value.query.get(name) ?? "";
 }
 function followLinks() {
   addEventListener("popstate", () => {
@@ -1274,9 +1277,9 @@ var Problem = class extends Error {
 var unknown = { caller: () => void 0 };
 function addressOf(target, options = {}) {
   const path = target.slice(target.indexOf(" ") + 1).replace(/\{(\w+)\}/g, (_4, name) => encodeURIComponent(options.path?.[name] ?? ""));
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(options.query ?? {})) if (value !== void 0 && value !== null && value !== "") query.set(name, String(value));
-  const text = query.toString();
+  const query2 = new URLSearchParams();
+  for (const [name, value] of Object.entries(options.query ?? {})) if (value !== void 0 && value !== null && value !== "") query2.set(name, String(value));
+  const text = query2.toString();
   return `${root}${path.slice(1)}${text ? `?${text}` : ""}`;
 }
 async function send(method, address, body, signal, headers = {}) {
@@ -1314,6 +1317,12 @@ async function call(target, ...given) {
   const response = await send(method, addressOf(target, options), options.body, options.signal);
   return response.status === 204 ? void 0 : await response.json();
 }
+async function payload(address, signal) {
+  const response = await send("GET", address, void 0, signal);
+  const data = await response.arrayBuffer();
+  const type = response.headers.get("Content-Type") ?? "";
+  return { text: new TextDecoder().decode(data), type, bytes: data.byteLength };
+}
 
 // console/lib/session.ts
 var me = y3(null);
@@ -1347,6 +1356,10 @@ async function logOut() {
 }
 function chooseTenant(name) {
   go(here({ tenant: name, cursor: null }));
+}
+function may(role) {
+  const roles = me.value?.roles ?? [];
+  return roles.includes(role) || roles.includes("admin");
 }
 async function fallback() {
   const counts = await call("GET /v1/counts");
@@ -1583,9 +1596,9 @@ async function read2(of2, signal, others, opened) {
   let watch = setTimeout(() => silence.abort(), SILENCE_MS);
   const both = AbortSignal.any([signal, silence.signal]);
   const tell2 = (word) => others.postMessage(word);
-  const query = { tenant: me.value?.tenant ? void 0 : of2, after: last };
+  const query2 = { tenant: me.value?.tenant ? void 0 : of2, after: last };
   try {
-    const response = await send("GET", addressOf("GET /v1/events", { query }), void 0, both, { Accept: "text/event-stream" });
+    const response = await send("GET", addressOf("GET /v1/events", { query: query2 }), void 0, both, { Accept: "text/event-stream" });
     opened();
     linked("live");
     tell2({ link: "live" });
@@ -1781,6 +1794,9 @@ function exact(at) {
   const name = isUtc ? "UTC" : zoneName(date);
   return `${shown.toISOString().slice(0, 23).replace("T", " ")} ${name}`;
 }
+function clock(at, withMs = false) {
+  return exact(at).slice(11, withMs ? 23 : 19);
+}
 function zoneName(date) {
   const part = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(date).find((one) => one.type === "timeZoneName");
   return part?.value ?? "local";
@@ -1797,6 +1813,11 @@ function brief(value) {
 }
 function trim(value) {
   return value.toFixed(value < 100 ? 1 : 0).replace(/\.0$/, "");
+}
+function bytes(value) {
+  if (value < 1024) return `${value} B`;
+  if (value < 1048576) return `${trim(value / 1024)} KiB`;
+  return `${trim(value / 1048576)} MiB`;
 }
 function plural(value, one, many = `${one}s`) {
   return `${count(value)} ${value === 1 ? one : many}`;
@@ -1828,19 +1849,29 @@ function dismiss(id) {
 
 // console/lib/action.ts
 var asked = y3(null);
+function ask(action) {
+  asked.value = action;
+}
+var REASON = { name: "reason", label: "Reason", kind: "text", hint: "Kept in the history and in the audit log." };
 function initialOf(action) {
   return Object.fromEntries((action.fields ?? []).map((field) => [field.name, field.initial ?? ""]));
 }
 function request(action, values) {
   const method = action.target.slice(0, action.target.indexOf(" "));
   const body = action.body?.(values) ?? (method === "GET" || method === "DELETE" ? void 0 : {});
-  const query = action.path?.tenant === void 0 ? { tenant: TENANTLESS.test(action.target) ? void 0 : scope.value, ...action.query } : action.query;
-  const address = addressOf(action.target, { ...action.path ? { path: action.path } : {}, ...query ? { query } : {} });
+  const query2 = action.path?.tenant === void 0 ? { tenant: TENANTLESS.test(action.target) ? void 0 : scope.value, ...action.query } : action.query;
+  const address = addressOf(action.target, { ...action.path ? { path: action.path } : {}, ...query2 ? { query: query2 } : {} });
   return { method, address, text: typeof body === "object" ? JSON.stringify(body) : body };
 }
 var TENANTLESS = /\/v1\/(lanes|workers|keys|settings|admin|envs\/\{env\}$|bulk|views|writer-leases:|executions$|secrets)/;
 function curl(action, values) {
   const { method, address, text } = request(action, values);
+  return written(method, address, text);
+}
+function curlOf(method, target, text) {
+  return written(method, addressOf(target), text);
+}
+function written(method, address, text) {
   const lines = [`curl -X ${method} ${quoted(`${location.origin}${address}`)}`];
   lines.push('-H "Authorization: Bearer $HOLDFAST_KEY"');
   if (text !== void 0) lines.push("-H 'Content-Type: application/json'", `-d ${quoted(text)}`);
@@ -1851,6 +1882,9 @@ function cli(action, values) {
 }
 function quoted(text) {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+function option(name, value) {
+  return value ? ` --${name} ${quoted(value)}` : "";
 }
 async function perform(action, values) {
   const { method, address, text } = request(action, values);
@@ -1870,6 +1904,11 @@ async function perform(action, values) {
 function Time({ at, as = "ago" }) {
   if (!at) return /* @__PURE__ */ a4("span", { class: "faint", children: "–" });
   return /* @__PURE__ */ a4("time", { datetime: at, title: exact(at), children: as === "ago" ? ago(at, now.value) : exact(at) });
+}
+function Span({ from, until }) {
+  if (!from) return /* @__PURE__ */ a4("span", { class: "faint", children: "–" });
+  const end = until ? Date.parse(until) : now.value;
+  return /* @__PURE__ */ a4("span", { class: "num", children: span(end - Date.parse(from)) });
 }
 async function copyText(text) {
   try {
@@ -1901,6 +1940,39 @@ function Id({ id, href, most = 22, copy = false }) {
     copy && /* @__PURE__ */ a4(Copy, { text: id, label: "Copy id" })
   ] });
 }
+function Button({ action, tone = "", hideLabel = false }) {
+  const isAllowed = !action.role || may(action.role);
+  return /* @__PURE__ */ a4(
+    "button",
+    {
+      type: "button",
+      class: `button ${tone} ${action.isDangerous ? "danger" : ""}`,
+      disabled: !isAllowed,
+      title: isAllowed ? action.title : `Needs the role ${action.role}.`,
+      "aria-label": hideLabel ? action.title : void 0,
+      onClick: () => ask(action),
+      children: [
+        action.icon && /* @__PURE__ */ a4(Icon, { name: action.icon }),
+        !hideLabel && action.verb
+      ]
+    }
+  );
+}
+function Tabs({ tabs, name = "tab" }) {
+  const chosen2 = param(name) || tabs[0].id;
+  return /* @__PURE__ */ a4("nav", { class: "tabs", "aria-label": "Parts of this page", children: tabs.map((tab, at) => /* @__PURE__ */ a4("a", { href: here({ [name]: at ? tab.id : null }), "aria-current": tab.id === chosen2 ? "page" : void 0, children: [
+    tab.label,
+    tab.count !== void 0 && /* @__PURE__ */ a4("span", { class: "count", children: tab.count })
+  ] }, tab.id)) });
+}
+function Facts({ rows }) {
+  return /* @__PURE__ */ a4("dl", { class: "facts", children: rows.map(
+    (row) => row && /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4("dt", { children: row[0] }),
+      /* @__PURE__ */ a4("dd", { children: row[1] })
+    ] }, row[0])
+  ) });
+}
 function Card({ title, extra, children, class: name = "" }) {
   return /* @__PURE__ */ a4("section", { class: `card ${name}`, children: [
     title && /* @__PURE__ */ a4("header", { children: [
@@ -1909,6 +1981,14 @@ function Card({ title, extra, children, class: name = "" }) {
     ] }),
     children
   ] });
+}
+function Tags({ tags }) {
+  const entries = Object.entries(tags);
+  if (!entries.length) return null;
+  return /* @__PURE__ */ a4($, { children: entries.map(([name, value]) => /* @__PURE__ */ a4("span", { class: "tag tone-plain", children: [
+    name,
+    /* @__PURE__ */ a4("b", { children: value })
+  ] }, name)) });
 }
 
 // console/parts/badges.tsx
@@ -1995,6 +2075,7 @@ var RUN_STATES = [
   "cancelled",
   "skipped"
 ];
+var ENDED = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
 // console/parts/chart.tsx
 function Sparkline({ values, label, tone = "accent", width = 120, height = 28 }) {
@@ -2337,6 +2418,101 @@ function Queues({ snapshot }) {
   );
 }
 
+// console/lib/run_actions.ts
+var ENDED2 = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
+function runActions(run2, steps, input) {
+  const path = { id: run2.id };
+  const id = quoted(run2.id);
+  const actions = [];
+  if (!ENDED2.has(run2.state))
+    actions.push({
+      title: `Cancel run ${run2.id}`,
+      verb: "Cancel run",
+      icon: "slash",
+      about: run2.state === "active" ? `It ends at once. Worker ${run2.worker} learns it at its next call.` : "It ends at once and never runs again, unless it is replayed.",
+      target: "POST /v1/executions/{id}/cancel",
+      path,
+      fields: [REASON],
+      body: ({ reason }) => ({ reason }),
+      cli: ({ reason }) => `cancel ${id}${option("reason", reason)}`,
+      role: "operator",
+      isDangerous: true,
+      done: () => `Cancelled ${run2.kind}.`
+    });
+  if (run2.state === "suspended")
+    actions.push({
+      title: `Resume run ${run2.id}`,
+      verb: "Resume",
+      icon: "play",
+      about: "It continues as if its wait were over; the payload is what it gets as the answer.",
+      target: "POST /v1/executions/{id}/resume",
+      path,
+      fields: [{ name: "payload", label: "Payload", kind: "json", hint: "JSON, or empty." }],
+      body: ({ payload: payload2 }) => payload2?.trim() ? `{"payload":${payload2}}` : {},
+      cli: ({ payload: payload2 }) => `resume ${id}${option("payload", payload2)}`,
+      role: "operator"
+    });
+  if (ENDED2.has(run2.state)) {
+    const names = steps.map((step) => step.name);
+    actions.push({
+      title: `Replay run ${run2.id}`,
+      verb: "Replay",
+      icon: "retry",
+      about: "The same run starts again with the same input. Recorded steps are dropped, unless you keep some.",
+      target: "POST /v1/executions/{id}/replay",
+      path,
+      fields: [...names.length ? [{ name: "from", label: "Steps", kind: "select", options: ["drop all", "keep all", ...names.map((name) => `from ${name}`)], hint: "From a step: that one and later ones run again." }] : [], REASON],
+      body: ({ from, reason }) => ({ reason, ...from === "keep all" ? { keep_steps: true } : from?.startsWith("from ") ? { from_step: from.slice(5) } : {} }),
+      cli: ({ from, reason }) => `replay ${id}${from === "keep all" ? " --keep-steps" : from?.startsWith("from ") ? option("from-step", from.slice(5)) : ""}${option("reason", reason)}`,
+      role: "operator",
+      done: () => `${run2.kind} runs again.`
+    });
+  }
+  actions.push({
+    title: `Edit and resubmit ${run2.kind}`,
+    verb: "Edit and resubmit",
+    icon: "edit",
+    about: "A new run with this input; it names this one as its origin.",
+    target: "POST /v1/executions/{id}/resubmit",
+    path,
+    fields: [{ name: "input", label: "Input", kind: "json", initial: input }],
+    body: ({ input: text }) => text?.trim() ? `{"input":${text}}` : {},
+    cli: ({ input: text }) => `submit ${quoted(run2.kind)}${option("input", text)}${run2.lane === "default" ? "" : option("lane", run2.lane)}`,
+    role: "submitter",
+    done: () => "Submitted again.",
+    after: (reply) => go(to(["runs", reply.id]))
+  });
+  if (run2.state === "active")
+    actions.push({
+      title: `Take run ${run2.id} from its worker`,
+      verb: "Revoke lease",
+      icon: "bolt",
+      about: `Worker ${run2.worker} loses its lease, as if it had crashed. Another attempt continues after the last recorded step.`,
+      target: "POST /v1/executions/{id}/revoke-lease",
+      path,
+      fields: [REASON],
+      body: ({ reason }) => ({ reason }),
+      cli: ({ reason }) => `revoke ${id}${option("reason", reason)}`,
+      role: "operator",
+      isDangerous: true,
+      done: () => "The lease is revoked."
+    });
+  if (!ENDED2.has(run2.state))
+    actions.push({
+      title: `Set the priority of ${run2.id}`,
+      verb: "Priority",
+      icon: "up",
+      about: "From -1000 to 1000. A point of priority is worth a minute of waiting.",
+      target: "PUT /v1/executions/{id}/priority",
+      path,
+      fields: [{ name: "priority", label: "Priority", kind: "number", initial: String(run2.priority) }],
+      body: ({ priority }) => ({ priority: Number(priority) }),
+      cli: ({ priority }) => `prioritize ${id} ${priority}`,
+      role: "operator"
+    });
+  return actions;
+}
+
 // console/lib/exact.ts
 var TOKEN = /\s*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|([^\s{}[\],:"]+))/y;
 function parse(text) {
@@ -2394,6 +2570,132 @@ var Reader = class {
     return [match[1], match[2], match[3]];
   }
 };
+function pretty(node, indent = "") {
+  const inner = `${indent}  `;
+  if (node.kind === "plain") return node.text;
+  if (node.kind === "string") return JSON.stringify(node.value);
+  if (node.kind === "array") {
+    if (!node.items.length) return "[]";
+    return `[
+${node.items.map((item) => inner + pretty(item, inner)).join(",\n")}
+${indent}]`;
+  }
+  if (!node.entries.length) return "{}";
+  return `{
+${node.entries.map(([key, value]) => `${inner}${JSON.stringify(key)}: ${pretty(value, inner)}`).join(",\n")}
+${indent}}`;
+}
+
+// console/parts/json.tsx
+var SHOWN_CHARS = 65536;
+var OPEN_ITEMS = 20;
+var SHOWN_ITEMS = 100;
+function Value({ value }) {
+  return /* @__PURE__ */ a4(Payload, { text: JSON.stringify(value) ?? "null" });
+}
+function Payload({ text, name = "payload" }) {
+  const [isWhole, setWhole] = d2(false);
+  const isLong = text.length > SHOWN_CHARS;
+  const node = !isLong || isWhole ? parse(text) : null;
+  return /* @__PURE__ */ a4("div", { class: "json", children: [
+    /* @__PURE__ */ a4("div", { class: "json-bar", children: [
+      /* @__PURE__ */ a4("span", { class: "faint small", children: bytes(new Blob([text]).size) }),
+      isLong && /* @__PURE__ */ a4("a", { class: "icon-button quiet", href: `data:application/octet-stream,${encodeURIComponent(text)}`, download: `${name}.json`, "aria-label": "Download", title: "Download", children: /* @__PURE__ */ a4(Icon, { name: "download" }) }),
+      /* @__PURE__ */ a4(Copy, { text: node ? pretty(node) : text })
+    ] }),
+    node ? /* @__PURE__ */ a4("div", { class: "json-tree", children: /* @__PURE__ */ a4(Tree, { node, depth: 0 }) }) : /* @__PURE__ */ a4("pre", { children: isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text }),
+    isLong && !isWhole && /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
+      "Show all ",
+      bytes(text.length)
+    ] })
+  ] });
+}
+function Tree({ node, depth, last: last2 = true }) {
+  const comma = last2 ? "" : ",";
+  if (node.kind === "string")
+    return /* @__PURE__ */ a4("span", { class: "json-string", children: [
+      JSON.stringify(node.value),
+      comma
+    ] });
+  if (node.kind === "plain")
+    return /* @__PURE__ */ a4("span", { class: `json-${/^[tfn]/.test(node.text) ? "word" : "number"}`, children: [
+      node.text,
+      comma
+    ] });
+  const [open, close, size] = node.kind === "array" ? ["[", "]", node.items.length] : ["{", "}", node.entries.length];
+  if (!size) return /* @__PURE__ */ a4("span", { children: `${open}${close}${comma}` });
+  return /* @__PURE__ */ a4(Branch, { node, depth, open, close: `${close}${comma}`, size });
+}
+function Branch({ node, depth, open, close, size }) {
+  const [isOpen, setOpen] = d2(depth < 2 && size <= OPEN_ITEMS * 5);
+  const [shown, setShown] = d2(SHOWN_ITEMS);
+  const entries = node.kind === "object" ? node.entries : node.kind === "array" ? node.items.map((item) => [null, item]) : [];
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("button", { type: "button", class: "json-fold", "aria-expanded": isOpen, "aria-label": `${count(size)} ${node.kind === "array" ? "items" : "fields"}`, onClick: () => setOpen(!isOpen), children: [
+      /* @__PURE__ */ a4(Icon, { name: isOpen ? "down" : "right" }),
+      open,
+      !isOpen && /* @__PURE__ */ a4("span", { class: "faint", children: [
+        " ",
+        count(size),
+        " … "
+      ] }),
+      !isOpen && close
+    ] }),
+    isOpen && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("div", { class: "json-children", children: [
+        entries.slice(0, shown).map(([key, value], at) => /* @__PURE__ */ a4("div", { class: "json-row", children: [
+          key !== null && /* @__PURE__ */ a4("span", { class: "json-key", children: [
+            JSON.stringify(key),
+            ": "
+          ] }),
+          /* @__PURE__ */ a4(Tree, { node: value, depth: depth + 1, last: at === entries.length - 1 })
+        ] }, key ?? at)),
+        entries.length > shown && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => setShown(shown + 1e3), children: [
+          count(entries.length - shown),
+          " more"
+        ] })
+      ] }),
+      /* @__PURE__ */ a4("span", { children: close })
+    ] })
+  ] });
+}
+
+// console/parts/logs.tsx
+var LEVELS = ["debug", "info", "warning", "error"];
+function Logs({ id }) {
+  const level = param("level");
+  const logs = useLoad((signal) => call("GET /v1/executions/{id}/logs", { path: { id }, query: { tenant: scope.value, limit: 500, ...level ? { level } : {} }, signal }), [id, level], { when: (change) => change.data.execution === id, every: 5e3 });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "Level", children: ["", ...LEVELS].map((one) => /* @__PURE__ */ a4("a", { href: here({ level: one || null }), "aria-current": one === level ? "true" : void 0, children: one || "all" }, one)) }),
+    /* @__PURE__ */ a4(Show, { of: logs, rows: 4, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: [
+      "Nothing was logged",
+      level ? ` at level ${level}` : "",
+      "."
+    ] }), children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((line) => /* @__PURE__ */ a4("li", { class: `log-${line.level.toLowerCase()}`, children: [
+      /* @__PURE__ */ a4("time", { datetime: line.at, title: exact(line.at), children: clock(line.at, true) }),
+      /* @__PURE__ */ a4("b", { children: line.level.toLowerCase() }),
+      /* @__PURE__ */ a4("span", { children: [
+        line.message,
+        Object.keys(line.fields).length > 0 && /* @__PURE__ */ a4("span", { class: "faint", children: [
+          " ",
+          JSON.stringify(line.fields)
+        ] }),
+        line.traceback && /* @__PURE__ */ a4("details", { children: [
+          /* @__PURE__ */ a4("summary", { children: "Traceback" }),
+          /* @__PURE__ */ a4("pre", { children: line.traceback })
+        ] })
+      ] })
+    ] }, line.id)) }) })
+  ] });
+}
+function Frames({ id }) {
+  const frames = useLoad((signal) => call("GET /v1/executions/{id}/stream", { path: { id }, query: { tenant: scope.value, limit: 200 }, signal }), [id], { every: 3e3 });
+  return /* @__PURE__ */ a4(Show, { of: frames, rows: 4, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing was streamed." }), children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((frame) => /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("time", { datetime: frame.at, title: exact(frame.at), children: clock(frame.at, true) }),
+    /* @__PURE__ */ a4("b", { children: frame.type }),
+    typeof frame.payload === "string" ? /* @__PURE__ */ a4("span", { children: frame.payload }) : /* @__PURE__ */ a4(Value, { value: frame.payload })
+  ] }, frame.id)) }) });
+}
 
 // console/parts/dialog.tsx
 function Dialog({ title, close, children, class: name = "" }) {
@@ -2484,7 +2786,7 @@ function Field({ field, value, change }) {
     ] });
   return /* @__PURE__ */ a4("div", { class: "field", children: [
     /* @__PURE__ */ a4("label", { for: id, children: field.label }),
-    field.kind === "select" ? /* @__PURE__ */ a4("select", { ...shared, onChange: (event) => change(event.currentTarget.value), children: field.options.map((option) => /* @__PURE__ */ a4("option", { children: option }, option)) }) : field.kind === "json" || field.kind === "long" ? /* @__PURE__ */ a4("textarea", { ...shared, class: field.kind === "json" ? "mono" : "", rows: field.kind === "json" ? 10 : 3, spellcheck: false, onInput: (event) => change(event.currentTarget.value) }) : /* @__PURE__ */ a4("input", { ...shared, inputMode: field.kind === "number" ? "numeric" : void 0, autocomplete: "off", onInput: (event) => change(event.currentTarget.value) }),
+    field.kind === "select" ? /* @__PURE__ */ a4("select", { ...shared, onChange: (event) => change(event.currentTarget.value), children: field.options.map((option2) => /* @__PURE__ */ a4("option", { children: option2 }, option2)) }) : field.kind === "json" || field.kind === "long" ? /* @__PURE__ */ a4("textarea", { ...shared, class: field.kind === "json" ? "mono" : "", rows: field.kind === "json" ? 10 : 3, spellcheck: false, onInput: (event) => change(event.currentTarget.value) }) : /* @__PURE__ */ a4("input", { ...shared, inputMode: field.kind === "number" ? "numeric" : void 0, autocomplete: "off", onInput: (event) => change(event.currentTarget.value) }),
     field.hint && /* @__PURE__ */ a4("p", { class: "hint", id: `${id}-hint`, children: field.hint })
   ] });
 }
@@ -2493,9 +2795,9 @@ function Field({ field, value, change }) {
 var isHelpOpen = y3(false);
 function Help() {
   if (!isHelpOpen.value) return null;
-  const seen = new Map(bindings().map((binding) => [binding.keys, binding]));
+  const seen2 = new Map(bindings().map((binding) => [binding.keys, binding]));
   return /* @__PURE__ */ a4(Dialog, { title: "Keys", close: () => isHelpOpen.value = false, class: "help", children: [
-    /* @__PURE__ */ a4("div", { class: "help-keys", children: [...seen.values()].map((binding) => /* @__PURE__ */ a4("div", { children: [
+    /* @__PURE__ */ a4("div", { class: "help-keys", children: [...seen2.values()].map((binding) => /* @__PURE__ */ a4("div", { children: [
       /* @__PURE__ */ a4("span", { children: binding.about }),
       /* @__PURE__ */ a4("span", { children: binding.keys.split(" ").map((key) => /* @__PURE__ */ a4("kbd", { children: key }, key)) })
     ] }, binding.keys)) }),
@@ -2649,6 +2951,10 @@ function Banners() {
 // console/parts/palette.tsx
 var isPaletteOpen = y3(false);
 var recent = kept("recent", []);
+function seen(title, href) {
+  if (recent.peek()[0]?.href === href) return;
+  recent.value = [{ title, href }, ...recent.peek().filter((one) => one.href !== href)].slice(0, 8);
+}
 var ICONS = { execution: "runs", graph: "graph", waitpoint: "inbox", session: "session", worker: "worker", key: "key", queue: "queue", schedule: "schedule", deployment: "deployment", request: "audit" };
 function Palette() {
   return isPaletteOpen.value ? /* @__PURE__ */ a4(Open, {}) : null;
@@ -2737,6 +3043,1042 @@ function pagesFor(text) {
   }));
 }
 
+// console/parts/timeline.tsx
+var ICONS2 = { queue: "clock", attempt: "play", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+var TONES = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
+function Timeline({ axis, spans }) {
+  const chosen2 = param("span");
+  return /* @__PURE__ */ a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", children: [
+    /* @__PURE__ */ a4(Axis, { axis }),
+    spans.map((one, at) => /* @__PURE__ */ a4(Row, { span: one, axis, depth: one.parent === null ? 0 : 1, isChosen: chosen2 === String(at), at }, at))
+  ] });
+}
+function Axis({ axis }) {
+  return /* @__PURE__ */ a4("div", { class: "tl-row tl-axis", role: "row", children: [
+    /* @__PURE__ */ a4("span", { class: "tl-label", role: "columnheader", children: "Span" }),
+    /* @__PURE__ */ a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => /* @__PURE__ */ a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.from)} to ${exact(part.to)}`, children: part.folded ? /* @__PURE__ */ a4("i", { children: [
+      span(part.ms),
+      " idle"
+    ] }) : part.end - part.start > 0.12 && /* @__PURE__ */ a4("i", { children: clock(part.from) }) }, at)) }),
+    /* @__PURE__ */ a4("span", { class: "tl-ms", role: "columnheader", children: "Time" })
+  ] });
+}
+function Row({ span: one, axis, depth, isChosen, at }) {
+  const tone = TONES[one.type] ?? toneOf(one.state);
+  const href = one.target ? pageOf(one.target.noun, one.target.id) : null;
+  const width = Math.max(0, one.end - one.start) * 100;
+  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.from)}`;
+  return /* @__PURE__ */ a4("div", { class: `tl-row ${isChosen ? "chosen" : ""}`, role: "row", children: [
+    /* @__PURE__ */ a4("span", { class: `tl-label depth-${depth}`, role: "cell", children: [
+      /* @__PURE__ */ a4(Icon, { name: ICONS2[one.type] ?? "dot" }),
+      href ? /* @__PURE__ */ a4("a", { class: "clip", href, title: one.label, children: one.label }) : /* @__PURE__ */ a4("a", { class: "clip plain", href: here({ span: isChosen ? null : String(at) }), title: one.label, children: one.label })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "tl-track", role: "cell", children: [
+      axis.map((part, index) => part.folded && /* @__PURE__ */ a4("span", { class: "tl-hatch", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` } }, index)),
+      /* @__PURE__ */ a4("span", { class: `tl-bar tl-${one.type} tone-${tone} ${one.to === null ? "open" : ""}`, style: { left: `${one.start * 100}%`, width: `${width}%` }, title: about, children: /* @__PURE__ */ a4("span", { class: "hidden", children: about }) })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "tl-ms num", role: "cell", children: span(one.ms) }),
+    isChosen && one.text && /* @__PURE__ */ a4("p", { class: "tl-text", children: one.text })
+  ] });
+}
+
+// console/parts/table.tsx
+function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
+  const [at, setAt] = d2(-1);
+  const body = T2(null);
+  const move = (by) => setAt((now2) => Math.max(0, Math.min(rows.length - 1, now2 + by)));
+  useKeys(
+    href ? [
+      { keys: "j", about: "Next row", run: () => move(1) },
+      { keys: "k", about: "Previous row", run: () => move(-1) },
+      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
+    ] : [],
+    [rows, at]
+  );
+  A2(() => {
+    body.current?.children[at]?.scrollIntoView({ block: "nearest" });
+  }, [at]);
+  return /* @__PURE__ */ a4("div", { class: "table-box", children: /* @__PURE__ */ a4("table", { class: "table", "aria-label": label, children: [
+    /* @__PURE__ */ a4(Head2, { columns }),
+    /* @__PURE__ */ a4("tbody", { ref: body, children: rows.map((row, index) => /* @__PURE__ */ a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: /* @__PURE__ */ a4(Cells, { row, columns }) }, keyOf(row))) })
+  ] }) });
+}
+function Head2({ columns }) {
+  return /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: columns.map((column) => /* @__PURE__ */ a4("th", { scope: "col", class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, style: column.width ? { width: column.width } : void 0, children: column.kind === "actions" ? /* @__PURE__ */ a4("span", { class: "hidden", children: column.label }) : column.label }, column.id)) }) });
+}
+function Cells({ row, columns }) {
+  return /* @__PURE__ */ a4($, { children: columns.map((column) => /* @__PURE__ */ a4("td", { class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, children: column.cell(row) }, column.id)) });
+}
+
+// console/pages/run_parts.tsx
+function Steps({ steps }) {
+  if (!steps.length) return /* @__PURE__ */ a4("p", { class: "pad faint", children: "No step was recorded. After a crash, a run continues after its last recorded step." });
+  return /* @__PURE__ */ a4("ol", { class: "steps", children: steps.map((step, at) => /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("span", { class: "step-number", children: at + 1 }),
+    /* @__PURE__ */ a4("div", { class: "stack-s", children: [
+      /* @__PURE__ */ a4("span", { class: "step-head", children: [
+        /* @__PURE__ */ a4("b", { children: step.name }),
+        " ",
+        /* @__PURE__ */ a4(Time, { at: step.at })
+      ] }),
+      step.result !== null && /* @__PURE__ */ a4(Value, { value: step.result })
+    ] })
+  ] }, step.name)) });
+}
+function Attempts({ id }) {
+  const attempts = useLoad((signal) => call("GET /v1/executions/{id}/attempts", { path: { id }, query: { tenant: scope.value, limit: 200 }, signal }), [id], { when: (change) => change.data.execution === id });
+  return /* @__PURE__ */ a4(Show, { of: attempts, rows: 3, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "It has not been tried yet." }), children: (data) => /* @__PURE__ */ a4(
+    Table,
+    {
+      label: "Attempts",
+      rows: data.items,
+      keyOf: (row) => String(row.index),
+      columns: [
+        { id: "index", label: "#", kind: "num", cell: (row) => row.index },
+        { id: "outcome", label: "Outcome", cell: (row) => /* @__PURE__ */ a4(State, { name: row.outcome ?? "running" }) },
+        { id: "kind", label: "Kind", cell: (row) => row.kind, drop: "narrow" },
+        { id: "error", label: "Error", kind: "grow", cell: (row) => errorText(row.error) },
+        { id: "worker", label: "Worker", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.worker, href: pageOf("worker", row.worker), most: 18 }), drop: "narrow" },
+        { id: "started", label: "Started", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.started_at }), drop: "narrow" },
+        { id: "took", label: "Took", kind: "num", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at, until: row.ended_at }) }
+      ]
+    }
+  ) });
+}
+function errorText(error) {
+  const found = error;
+  return found?.type ? `${found.type}: ${found.message}` : "";
+}
+function Waits({ id }) {
+  const query2 = { tenant: scope.value };
+  const waits = useLoad(
+    async (signal) => {
+      const [points, signals] = await Promise.all([call("GET /v1/executions/{id}/waitpoints", { path: { id }, query: query2, signal }), call("GET /v1/executions/{id}/signals", { path: { id }, query: query2, signal })]);
+      return { points: points.items, signals: signals.items };
+    },
+    [id],
+    { when: (change) => change.data.execution === id }
+  );
+  return /* @__PURE__ */ a4(Show, { of: waits, rows: 3, empty: (data) => data.points.length || data.signals.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "It has not waited for an answer." }), children: (data) => /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("ul", { class: "lines", children: data.points.map((point) => /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4("div", { class: "line", children: [
+        /* @__PURE__ */ a4("span", { class: "line-main", children: [
+          /* @__PURE__ */ a4(State, { name: point.state }),
+          " ",
+          point.state === "open" ? /* @__PURE__ */ a4("a", { href: to(["inbox"], { id: point.id }), children: point.title || point.name }) : point.title || point.name
+        ] }),
+        /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+          point.came.length ? `answered by ${point.came.join(", ")}` : "no answer yet",
+          point.why ? `, ${point.why}` : ""
+        ] })
+      ] }),
+      /* @__PURE__ */ a4("span", { class: "line-end", children: point.until ? /* @__PURE__ */ a4($, { children: [
+        "until ",
+        /* @__PURE__ */ a4(Time, { at: point.until })
+      ] }) : /* @__PURE__ */ a4(Time, { at: point.created_at }) })
+    ] }, point.id)) }),
+    data.signals.length > 0 && /* @__PURE__ */ a4("ol", { class: "steps", children: data.signals.map((signal, at) => /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4("span", { class: "step-number", children: at + 1 }),
+      /* @__PURE__ */ a4("div", { class: "stack-s", children: [
+        /* @__PURE__ */ a4("span", { class: "step-head", children: [
+          /* @__PURE__ */ a4("b", { children: signal.name }),
+          " from ",
+          signal.source.identity || signal.source.type || "unknown",
+          ", ",
+          signal.effect,
+          " ",
+          /* @__PURE__ */ a4(Time, { at: signal.at })
+        ] }),
+        signal.payload !== null && /* @__PURE__ */ a4(Value, { value: signal.payload })
+      ] })
+    ] }, at)) })
+  ] }) });
+}
+function Children({ id }) {
+  const children = useLoad((signal) => call("GET /v1/executions", { query: { tenant: scope.value, parent: id, limit: 200 }, signal }), [id], { when: (change) => change.type === "execution" });
+  return /* @__PURE__ */ a4(Show, { of: children, rows: 3, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "It has no children." }), children: (data) => /* @__PURE__ */ a4(
+    Table,
+    {
+      label: "Children",
+      rows: data.items,
+      keyOf: (row) => row.id,
+      href: (row) => to(["runs", row.id]),
+      columns: [
+        { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
+        { id: "kind", label: "Task", kind: "grow", cell: (row) => /* @__PURE__ */ a4("a", { href: to(["runs", row.id]), children: row.kind }) },
+        { id: "id", label: "Id", kind: "id", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["runs", row.id]) }) },
+        { id: "took", label: "Took", kind: "num", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) }
+      ]
+    }
+  ) });
+}
+function History({ id }) {
+  const history2 = useLoad((signal) => call("GET /v1/executions/{id}/history", { path: { id }, query: { tenant: scope.value, limit: 1e3 }, signal }), [id], { when: (change) => change.data.execution === id });
+  return /* @__PURE__ */ a4(Show, { of: history2, rows: 6, children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((event, place2) => {
+    const { at, event: name, ...rest2 } = event;
+    return /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4("time", { datetime: String(at), title: exact(String(at)), children: clock(String(at), true) }),
+      /* @__PURE__ */ a4("b", { children: phrase(String(name)) }),
+      /* @__PURE__ */ a4("span", { class: "faint", children: wordsOf(rest2) })
+    ] }, place2);
+  }) }) });
+}
+function wordsOf(fields) {
+  return Object.entries(fields).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`).join(" · ");
+}
+
+// console/pages/run.tsx
+function Run({ id }) {
+  const query2 = { tenant: scope.value };
+  const facts = useLoad(
+    async (signal) => {
+      const [run2, explain, timeline, steps] = await Promise.all([
+        call("GET /v1/executions/{id}", { path: { id }, query: query2, signal }),
+        call("GET /v1/executions/{id}/explain", { path: { id }, query: query2, signal }),
+        soft(call("GET /v1/executions/{id}/timeline", { path: { id }, query: query2, signal })),
+        soft(call("GET /v1/executions/{id}/steps", { path: { id }, query: { ...query2, limit: 500 }, signal }))
+      ]);
+      return { run: run2, explain, timeline, steps: steps?.items ?? [] };
+    },
+    [id, scope.value],
+    { when: (change) => change.data.execution === id, every: 5e3 }
+  );
+  return /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found2, { facts: data }) });
+}
+function Found2({ facts }) {
+  const { run: run2, explain, timeline, steps } = facts;
+  A2(() => seen(`${run2.kind} ${run2.id}`, to(["runs", run2.id])), [run2.id]);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(
+      Head,
+      {
+        up: { label: "Runs", page: "runs" },
+        title: run2.kind,
+        sub: /* @__PURE__ */ a4("span", { class: "head-facts", children: [
+          /* @__PURE__ */ a4(State, { name: run2.state }),
+          /* @__PURE__ */ a4(Id, { id: run2.id, most: 40, copy: true }),
+          /* @__PURE__ */ a4("span", { children: [
+            "created ",
+            /* @__PURE__ */ a4(Time, { at: run2.created_at })
+          ] }),
+          /* @__PURE__ */ a4("span", { children: [
+            ENDED.has(run2.state) ? "took " : "for ",
+            /* @__PURE__ */ a4(Span, { from: run2.started_at ?? run2.created_at, until: run2.completed_at })
+          ] })
+        ] }),
+        children: /* @__PURE__ */ a4(Actions, { run: run2, steps })
+      }
+    ),
+    /* @__PURE__ */ a4(Failure, { run: run2 }),
+    !ENDED.has(run2.state) && /* @__PURE__ */ a4(Why, { explain }),
+    run2.progress.pct !== null && !ENDED.has(run2.state) && /* @__PURE__ */ a4(Progress, { pct: run2.progress.pct, words: run2.progress.message ?? "" }),
+    /* @__PURE__ */ a4("div", { class: "run-grid", children: [
+      /* @__PURE__ */ a4("div", { class: "column", children: [
+        /* @__PURE__ */ a4(Card, { title: "Timeline", extra: timeline?.work_share !== void 0 && /* @__PURE__ */ a4("span", { class: "faint small", children: [
+          Math.round((timeline.work_share ?? 0) * 100),
+          " % of the axis shows work"
+        ] }), children: timeline?.spans?.length ? /* @__PURE__ */ a4(Timeline, { axis: timeline.axis ?? [], spans: timeline.spans }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing has happened yet." }) }),
+        /* @__PURE__ */ a4(Card, { children: [
+          /* @__PURE__ */ a4("div", { class: "tabs-pad", children: /* @__PURE__ */ a4(
+            Tabs,
+            {
+              tabs: [
+                { id: "logs", label: "Logs" },
+                { id: "steps", label: "Steps", count: steps.length },
+                { id: "attempts", label: "Attempts", count: run2.attempts },
+                { id: "waits", label: "Waits" },
+                { id: "children", label: "Children" },
+                { id: "stream", label: "Stream" },
+                { id: "history", label: "History" }
+              ]
+            }
+          ) }),
+          /* @__PURE__ */ a4(Part, { run: run2, steps })
+        ] })
+      ] }),
+      /* @__PURE__ */ a4("div", { class: "column", children: [
+        /* @__PURE__ */ a4(Card, { title: "Facts", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(About, { run: run2 }) }) }),
+        /* @__PURE__ */ a4(PayloadCard, { title: "Input", address: addressOf("GET /v1/executions/{id}/input", { path: { id: run2.id }, query: { tenant: scope.value } }) }),
+        run2.state === "completed" && /* @__PURE__ */ a4(PayloadCard, { title: "Result", address: addressOf("GET /v1/executions/{id}/result", { path: { id: run2.id }, query: { tenant: scope.value } }) })
+      ] })
+    ] })
+  ] });
+}
+function Actions({ run: run2, steps }) {
+  const [input, setInput] = d2("");
+  A2(() => {
+    if (me.value?.payloads === false) return;
+    payload(addressOf("GET /v1/executions/{id}/input", { path: { id: run2.id }, query: { tenant: scope.value } })).then((found) => setInput(found && found.bytes < 65536 ? found.text : "")).catch(() => void 0);
+  }, [run2.id]);
+  const actions = runActions(run2, steps, input);
+  return /* @__PURE__ */ a4($, { children: actions.map((action) => /* @__PURE__ */ a4(Button, { action }, action.verb)) });
+}
+function Part({ run: run2, steps }) {
+  switch (param("tab")) {
+    case "steps":
+      return /* @__PURE__ */ a4(Steps, { steps });
+    case "attempts":
+      return /* @__PURE__ */ a4(Attempts, { id: run2.id });
+    case "waits":
+      return /* @__PURE__ */ a4(Waits, { id: run2.id });
+    case "children":
+      return /* @__PURE__ */ a4(Children, { id: run2.id });
+    case "stream":
+      return /* @__PURE__ */ a4(Frames, { id: run2.id });
+    case "history":
+      return /* @__PURE__ */ a4(History, { id: run2.id });
+    default:
+      return /* @__PURE__ */ a4(Logs, { id: run2.id });
+  }
+}
+function Failure({ run: run2 }) {
+  const error = run2.error;
+  if (!error?.type) return null;
+  const isOver = ENDED.has(run2.state);
+  return /* @__PURE__ */ a4("section", { class: `failure tone-${isOver ? "danger" : "warn"}`, "aria-label": "Error", children: [
+    /* @__PURE__ */ a4(Icon, { name: "cause" }),
+    /* @__PURE__ */ a4("div", { class: "failure-text", children: [
+      /* @__PURE__ */ a4("h2", { children: error.type }),
+      /* @__PURE__ */ a4("p", { children: error.message }),
+      !isOver && /* @__PURE__ */ a4("p", { class: "faint", children: "The last attempt failed; it is tried again." }),
+      error.details !== void 0 && error.details !== null && /* @__PURE__ */ a4("details", { children: [
+        /* @__PURE__ */ a4("summary", { children: "Details" }),
+        /* @__PURE__ */ a4("pre", { children: typeof error.details === "string" ? error.details : JSON.stringify(error.details, null, 2) })
+      ] })
+    ] }),
+    /* @__PURE__ */ a4("a", { class: "link", href: to(["runs"], { kind: run2.kind, error_type: error.type, state: "failed,expired" }), children: [
+      "Others like it ",
+      /* @__PURE__ */ a4(Icon, { name: "right" })
+    ] })
+  ] });
+}
+function Why({ explain }) {
+  const links = explain.chain ?? [];
+  return /* @__PURE__ */ a4("section", { class: "why-card", "aria-label": "Why", children: [
+    /* @__PURE__ */ a4(Icon, { name: "info" }),
+    /* @__PURE__ */ a4("div", { children: [
+      /* @__PURE__ */ a4("p", { children: explain.why }),
+      links.length > 0 && /* @__PURE__ */ a4("ol", { class: "chain", children: links.map((one, at) => {
+        const href = one.target ? pageOf(one.target.noun, one.target.id) : null;
+        return /* @__PURE__ */ a4("li", { children: [
+          at > 0 && /* @__PURE__ */ a4(Icon, { name: "right" }),
+          href ? /* @__PURE__ */ a4("a", { href, children: one.text }) : /* @__PURE__ */ a4("span", { children: one.text })
+        ] }, at);
+      }) })
+    ] })
+  ] });
+}
+function Progress({ pct, words }) {
+  return /* @__PURE__ */ a4("div", { class: "progress", children: [
+    /* @__PURE__ */ a4("div", { class: "progress-track", role: "progressbar", "aria-valuenow": Math.round(pct), "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress", children: /* @__PURE__ */ a4("span", { style: { width: `${pct}%` } }) }),
+    /* @__PURE__ */ a4("span", { class: "num", children: [
+      Math.round(pct),
+      " %"
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "faint clip", children: words })
+  ] });
+}
+function About({ run: run2 }) {
+  const of2 = (noun, id) => /* @__PURE__ */ a4(Id, { id, href: pageOf(noun, id) });
+  return /* @__PURE__ */ a4(
+    Facts,
+    {
+      rows: [
+        ["Tenant", run2.tenant],
+        ["Lane", /* @__PURE__ */ a4("a", { href: pageOf("lane", run2.lane) ?? "", children: run2.lane })],
+        ["Priority", run2.priority],
+        run2.worker !== null && ["Worker", of2("worker", run2.worker)],
+        run2.requires.length > 0 && ["Requires", run2.requires.join(", ")],
+        ["Attempts", `${run2.attempts} (${run2.failures} failed, ${run2.reclaims} reclaimed)`],
+        run2.replays > 0 && ["Replays", run2.replays],
+        run2.retry_at !== null && ["Next try", /* @__PURE__ */ a4(Time, { at: run2.retry_at })],
+        run2.run_at !== null && ["Starts", /* @__PURE__ */ a4(Time, { at: run2.run_at })],
+        run2.deadline_at !== null && ["Deadline", /* @__PURE__ */ a4(Time, { at: run2.deadline_at })],
+        run2.wait_until !== null && ["Waits until", /* @__PURE__ */ a4(Time, { at: run2.wait_until })],
+        run2.lease_expires_at !== null && ["Lease until", /* @__PURE__ */ a4(Time, { at: run2.lease_expires_at })],
+        run2.graph !== null && ["Graph", of2("graph", run2.graph)],
+        run2.parent !== null && ["Parent", of2("execution", run2.parent)],
+        !!run2.origin && ["Origin", of2("execution", run2.origin)],
+        run2.budgets.length > 0 && ["Budgets", run2.budgets.map((id) => of2("budget", id))],
+        run2.quotas.length > 0 && ["Quotas", run2.quotas.map((id) => of2("quota", id))],
+        run2.reason !== null && run2.reason !== "" && ["Reason", run2.reason],
+        run2.idempotency_key !== null && ["Idempotency key", /* @__PURE__ */ a4("code", { children: middle(run2.idempotency_key, 28) })],
+        Object.keys(run2.tags).length > 0 && ["Tags", /* @__PURE__ */ a4(Tags, { tags: run2.tags })],
+        run2.forget_at !== null && ["Kept until", /* @__PURE__ */ a4(Time, { at: run2.forget_at })],
+        ["Phase", `${phrase(run2.state_vector.lifecycle_phase)}, ${run2.state_vector.eligibility.replaceAll("_", " ")}`]
+      ]
+    }
+  );
+}
+function PayloadCard({ title, address }) {
+  const [found, setFound] = d2(void 0);
+  const [problem, setProblem] = d2(null);
+  const read4 = () => {
+    payload(address).then(setFound).catch((error) => setProblem(error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "")));
+  };
+  A2(() => {
+    if (me.value?.payloads !== false) read4();
+  }, [address]);
+  return /* @__PURE__ */ a4(Card, { title, extra: found && /* @__PURE__ */ a4("span", { class: "faint small", children: found.type.split(";")[0] }), children: /* @__PURE__ */ a4("div", { class: "pad", children: me.value?.payloads === false ? /* @__PURE__ */ a4("p", { class: "faint", children: "Payloads are hidden: your key does not include them." }) : problem ? /* @__PURE__ */ a4("p", { class: "faint", children: problem.message }) : found ? found.text ? /* @__PURE__ */ a4(Payload, { text: found.text, name: title.toLowerCase() }) : /* @__PURE__ */ a4("span", { class: "faint", children: "empty" }) : /* @__PURE__ */ a4("span", { class: "faint", children: "…" }) }) });
+}
+
+// console/lib/filters.ts
+var FILTERS = {
+  state: { param: "state", about: "one state or several, with commas" },
+  kind: { param: "kind", about: "the task; mail.* for all that start so" },
+  lane: { param: "lane", about: "the lane" },
+  tag: { param: "tag", about: "a tag, as name:value" },
+  error: { param: "error_type", about: "the type of the error" },
+  id: { param: "id_prefix", about: "the start of an id" },
+  graph: { param: "graph", about: "the members of a graph" },
+  parent: { param: "parent", about: "the children of a run" },
+  since: { param: "since", about: "created after: 2h, 3d, or a time" },
+  until: { param: "until", about: "created before: 2h, 3d, or a time" },
+  order: { param: "order", about: "oldest: the oldest first" },
+  text: { param: "text", about: "a word in the id, the kind or the tags" }
+};
+var WORDS = { kind_prefix: "kind" };
+for (const [word, { param: name }] of Object.entries(FILTERS)) WORDS[name] = word;
+function tokens() {
+  const found = [];
+  for (const [name, value] of place.value.query) if (WORDS[name]) found.push({ word: WORDS[name], param: name, value: name === "kind_prefix" ? `${value}*` : value });
+  return found;
+}
+function unknownParams(known) {
+  return [...place.value.query.keys()].filter((name) => !WORDS[name] && !known.includes(name));
+}
+function add(text) {
+  const changes = {};
+  for (const part of text.match(/(?:[^\s"]|"[^"]*")+/g) ?? []) {
+    const [, word, value] = /^(\w+):(.+)$/.exec(part) ?? [];
+    const filter = word ? FILTERS[word] : void 0;
+    const plain = (value ?? part).replaceAll('"', "");
+    if (word === "kind" && plain.endsWith("*")) Object.assign(changes, { kind_prefix: plain.slice(0, -1), kind: null });
+    else if (filter) changes[filter.param] = plain;
+    else changes.text = part.replaceAll('"', "");
+  }
+  go(here(changes));
+}
+function remove(token) {
+  go(here({ [token.param]: null }));
+}
+function clear() {
+  go(here(Object.fromEntries(Object.keys(WORDS).map((name) => [name, null]))));
+}
+function query() {
+  const found = {};
+  for (const name of Object.keys(WORDS)) {
+    const value = param(name);
+    if (value) found[name] = name === "since" || name === "until" ? moment(value) : value;
+  }
+  return found;
+}
+var UNITS = { m: 6e4, h: 36e5, d: 864e5 };
+function moment(text) {
+  const [, amount, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
+  if (!amount) return text;
+  const at = Date.now() - Number(amount) * UNITS[unit];
+  return new Date(at - at % 6e4).toISOString();
+}
+
+// console/lib/runs.ts
+var FIRST = 100;
+var NEXT2 = 500;
+var LEAST_MS2 = 1e3;
+var POLL_MS2 = 5e3;
+var MOST_SHORT_PAGES = 20;
+function useRuns(query2, isBusy) {
+  const [state, setState] = d2({ rows: [], total: void 0, problem: void 0, isLoading: true, at: 0, cursor: null, fresh: 0 });
+  const busy = T2(isBusy);
+  busy.current = isBusy;
+  const reading = T2(null);
+  const reload = T2(() => void 0);
+  const more = T2(() => void 0);
+  const key = JSON.stringify([query2, scope.value]);
+  A2(() => {
+    let timer;
+    let started = 0;
+    const read4 = async (cursor, limit, signal) => {
+      const items = [];
+      let total;
+      let next2 = cursor;
+      for (let pages = 0; pages < MOST_SHORT_PAGES; pages++) {
+        const found = await call("GET /v1/executions", { query: { ...query2, tenant: scope.value, limit, why: true, ...cursor ? {} : { total: true }, ...next2 ? { cursor: next2 } : {} }, signal });
+        items.push(...found.items);
+        total ??= found.total;
+        next2 = found.next_cursor;
+        if (!next2 || items.length >= Math.min(limit, 50)) break;
+      }
+      return { items, next: next2, total };
+    };
+    const start = async () => {
+      started = Date.now();
+      reading.current?.abort();
+      const control = new AbortController();
+      reading.current = control;
+      try {
+        const { items, next: next2, total } = await read4(null, FIRST, control.signal);
+        if (!control.signal.aborted) setState((before) => ({ ...before, ...merged(before.rows, items, before.cursor, next2), total, problem: void 0, isLoading: false, at: Date.now(), fresh: 0 }));
+      } catch (error) {
+        if (!control.signal.aborted) setState((before) => ({ ...before, isLoading: false, problem: error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "") }));
+      }
+      if (reading.current === control) reading.current = null;
+    };
+    const append = async (cursor) => {
+      const control = new AbortController();
+      reading.current = control;
+      try {
+        const { items, next: next2 } = await read4(cursor, NEXT2, control.signal);
+        setState((before) => {
+          const known = new Set(before.rows.map((row) => row.id));
+          return { ...before, rows: [...before.rows, ...items.filter((row) => !known.has(row.id))], cursor: next2 };
+        });
+      } catch {
+      }
+      if (reading.current === control) reading.current = null;
+    };
+    const later = () => {
+      timer ??= setTimeout(
+        () => {
+          timer = void 0;
+          if (!busy.current) void start();
+        },
+        Math.max(0, started + LEAST_MS2 - Date.now())
+      );
+    };
+    const heard = (changes) => {
+      if (changes.some((change) => change.type === "all")) return later();
+      const news = changes.filter((change) => change.type === "execution");
+      if (!news.length) return;
+      setState((before) => changed(before, news));
+      if (!busy.current) later();
+    };
+    reload.current = () => void start();
+    more.current = () => {
+      if (!reading.current) setState((before) => (before.cursor && void append(before.cursor), before));
+    };
+    setState((before) => ({ ...before, rows: [], total: void 0, isLoading: true, cursor: null, fresh: 0 }));
+    void start();
+    const stop = listen(heard);
+    const poll2 = setInterval(() => {
+      if (link.value !== "live" && document.visibilityState === "visible" && !paused.value && !busy.current && !reading.current) void start();
+    }, POLL_MS2);
+    return () => {
+      stop();
+      clearTimeout(timer);
+      clearInterval(poll2);
+      reading.current?.abort();
+      reading.current = null;
+    };
+  }, [key]);
+  return { ...state, more: state.cursor ? more.current : void 0, reload: () => reload.current() };
+}
+function merged(before, first, cursor, next2) {
+  if (before.length <= first.length || !next2) return { rows: first, cursor: next2 };
+  const known = new Set(first.map((row) => row.id));
+  return { rows: [...first, ...before.filter((row) => !known.has(row.id)).slice(first.length - known.size)], cursor };
+}
+function changed(before, changes) {
+  const latest = new Map(changes.map((change) => [String(change.data.execution), change.data]));
+  let fresh = before.fresh;
+  let hits = 0;
+  const rows = before.rows.map((row) => {
+    const news = latest.get(row.id);
+    if (!news) return row;
+    hits += 1;
+    const state = String(news.state);
+    return row.state === state ? row : { ...row, state, attempts: Number(news.attempts ?? row.attempts), why: null };
+  });
+  fresh += latest.size - hits;
+  return { ...before, rows: hits ? rows : before.rows, fresh };
+}
+
+// console/parts/bulk.tsx
+var TYPED_ABOVE = 100;
+function Bulk({ rows, done, selected, filter, total }) {
+  const [verb, setVerb] = d2(null);
+  const isAllowed = may("operator");
+  const close = (isDone) => {
+    setVerb(null);
+    if (isDone) done();
+  };
+  return /* @__PURE__ */ a4("div", { class: selected ? "bulk" : "bulk quiet", children: [
+    selected ? /* @__PURE__ */ a4("b", { children: [
+      plural(selected.size, "run"),
+      " selected"
+    ] }) : /* @__PURE__ */ a4("span", { class: "faint", children: "All that fit:" }),
+    ["cancel", "replay"].map((one) => /* @__PURE__ */ a4("button", { type: "button", class: `button slim ${one === "cancel" ? "danger" : ""}`, disabled: !isAllowed, title: isAllowed ? "" : "Needs the role operator.", onClick: () => setVerb(one), children: [
+      /* @__PURE__ */ a4(Icon, { name: one === "cancel" ? "slash" : "retry" }),
+      " ",
+      one === "cancel" ? "Cancel" : "Replay",
+      " ",
+      selected ? "" : total
+    ] }, one)),
+    selected && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: done, children: "Clear" }),
+    verb && selected && /* @__PURE__ */ a4(OfSelected, { verb, ids: [...selected], rows, close }),
+    verb && filter && /* @__PURE__ */ a4(OfFilter, { verb, filter, close })
+  ] });
+}
+function OfSelected({ verb, ids, rows, close }) {
+  const [results, setResults] = d2([]);
+  const [isRunning, setRunning] = d2(false);
+  const kinds = new Set(rows.filter((row) => ids.includes(row.id)).map((row) => row.kind));
+  const skipped = rows.filter((row) => ids.includes(row.id) && ENDED.has(row.state) === (verb === "cancel")).length;
+  const run2 = async (reason) => {
+    setRunning(true);
+    const found = [];
+    for (const id of ids) {
+      let problem = null;
+      try {
+        await call(verb === "cancel" ? "POST /v1/executions/{id}/cancel" : "POST /v1/executions/{id}/replay", { path: { id }, query: { tenant: scope.value }, body: { reason } });
+      } catch (error) {
+        problem = error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "");
+      }
+      found.push({ id, problem });
+      setResults([...found]);
+    }
+    setRunning(false);
+    reloadAll();
+    if (found.every((one) => !one.problem)) {
+      tell(`${verb === "cancel" ? "Cancelled" : "Replayed"} ${plural(found.length, "run")}.`, "good");
+      close(true);
+    }
+  };
+  const refused = results.filter((one) => one.problem);
+  return /* @__PURE__ */ a4(
+    Asked,
+    {
+      title: `${verb === "cancel" ? "Cancel" : "Replay"} ${plural(ids.length, "selected run")}`,
+      about: `${[...kinds].slice(0, 4).join(", ")}${kinds.size > 4 ? " and others" : ""}. ${skipped ? `${plural(skipped, "of them has", "of them have")} ${verb === "cancel" ? "ended already and will be refused" : "not ended and will be refused"}.` : ""}`,
+      verb,
+      expected: ids.length,
+      isBusy: isRunning,
+      run: run2,
+      close: () => close(results.length > 0),
+      command: (reason) => ids.slice(0, 3).map((id) => `holdfast ${verb} ${quoted(id)} --reason ${quoted(reason)}`).join("\n") + (ids.length > 3 ? "\n…" : ""),
+      children: [
+        results.length > 0 && /* @__PURE__ */ a4("p", { role: "status", children: [
+          count(results.length),
+          " of ",
+          count(ids.length),
+          " done",
+          refused.length ? `, ${count(refused.length)} refused` : ""
+        ] }),
+        refused.length > 0 && /* @__PURE__ */ a4("ul", { class: "refused", children: refused.slice(0, 20).map((one) => /* @__PURE__ */ a4("li", { children: [
+          /* @__PURE__ */ a4("code", { children: one.id }),
+          " ",
+          one.problem.message
+        ] }, one.id)) })
+      ]
+    }
+  );
+}
+function OfFilter({ verb, filter, close }) {
+  const [preview, setPreview] = d2(null);
+  const [problem, setProblem] = d2(null);
+  const [isBusy, setBusy] = d2(false);
+  const body = { action: verb, filter: { ...filter, ...scope.value ? { tenant: scope.value } : {} } };
+  const send2 = async (more) => {
+    setBusy(true);
+    try {
+      return await call("POST /v1/bulk", { body: { ...body, ...more } });
+    } catch (error) {
+      setProblem(error instanceof Problem ? error : new Problem(0, "page_failed", String(error), ""));
+      return null;
+    } finally {
+      setBusy(false);
+    }
+  };
+  A2(() => {
+    void send2({ reason: "", dry_run: true }).then(setPreview);
+  }, []);
+  const run2 = async (reason) => {
+    setProblem(null);
+    const started = await send2({ reason, ...preview?.exact === false ? {} : { expected: preview?.count ?? 0 } });
+    if (!started?.execution) return;
+    tell(`Started: ${verb} ${plural(started.count, "run")}.`, "good");
+    close(true);
+    go(to(["runs", started.execution]));
+  };
+  return /* @__PURE__ */ a4(
+    Asked,
+    {
+      title: preview ? `${verb === "cancel" ? "Cancel" : "Replay"} ${preview.text ?? count(preview.count)} ${preview.count === 1 ? "run" : "runs"}` : "Counting …",
+      about: `Those that fit ${Object.entries(filter).map(([name, value]) => `${name}:${value}`).join(" ")} now. The server does it as a run of its own, with a result for each; you may close this page.`,
+      verb,
+      expected: preview?.count ?? null,
+      isBusy,
+      run: run2,
+      close: () => close(false),
+      command: (reason) => curlOf("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason })),
+      children: problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
+        problem.message,
+        /* @__PURE__ */ a4(ProblemFacts, { problem })
+      ] })
+    }
+  );
+}
+function Asked({ title, about, verb, expected, isBusy, run: run2, close, command, children }) {
+  const [reason, setReason] = d2("");
+  const [typed, setTyped] = d2("");
+  const mustType = expected !== null && expected > TYPED_ABOVE;
+  const isReady = expected !== null && expected > 0 && !isBusy && (!mustType || typed === String(expected));
+  const submit = (event) => {
+    event.preventDefault();
+    if (isReady) void run2(reason);
+  };
+  return /* @__PURE__ */ a4(Dialog, { title, close, children: /* @__PURE__ */ a4("form", { onSubmit: submit, noValidate: true, children: [
+    /* @__PURE__ */ a4("p", { class: "about", children: about }),
+    /* @__PURE__ */ a4("label", { class: "field", children: [
+      /* @__PURE__ */ a4("span", { children: "Reason" }),
+      /* @__PURE__ */ a4("input", { value: reason, onInput: (event) => setReason(event.currentTarget.value), autocomplete: "off" })
+    ] }),
+    mustType && /* @__PURE__ */ a4("label", { class: "field", children: [
+      /* @__PURE__ */ a4("span", { children: [
+        "Type ",
+        /* @__PURE__ */ a4("b", { children: expected }),
+        " to confirm"
+      ] }),
+      /* @__PURE__ */ a4("input", { value: typed, inputMode: "numeric", onInput: (event) => setTyped(event.currentTarget.value), autocomplete: "off" })
+    ] }),
+    children,
+    /* @__PURE__ */ a4("details", { class: "commands", children: [
+      /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
+      /* @__PURE__ */ a4("div", { class: "command", children: [
+        /* @__PURE__ */ a4("pre", { children: command(reason) }),
+        /* @__PURE__ */ a4(Copy, { text: command(reason), label: "Copy command" })
+      ] })
+    ] }),
+    /* @__PURE__ */ a4("footer", { children: [
+      /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: close, children: "Back" }),
+      /* @__PURE__ */ a4("button", { type: "submit", class: `button ${verb === "cancel" ? "danger-fill" : "primary"}`, disabled: !isReady, children: [
+        verb === "cancel" ? "Cancel" : "Replay",
+        " ",
+        expected === null ? "" : count(expected)
+      ] })
+    ] })
+  ] }) });
+}
+
+// console/parts/filterbar.tsx
+function FilterBar({ values, words }) {
+  const [text, setText] = d2("");
+  const field = T2(null);
+  useKeys([{ keys: "f", about: "Filter", run: () => field.current?.focus() }]);
+  const found = tokens();
+  const [, word] = /^(\w+):/.exec(text) ?? [];
+  const options = word ? (values[word] ?? []).map((value) => `${word}:${value}`) : words.map((one) => `${one}:`);
+  const enter = (event) => {
+    if (event.key === "Enter" && text.trim()) {
+      event.preventDefault();
+      add(text);
+      setText("");
+    } else if (event.key === "Backspace" && !text && found.length) remove(found.at(-1));
+    else if (event.key === "Escape") field.current?.blur();
+  };
+  return /* @__PURE__ */ a4("div", { class: "filters", role: "search", children: [
+    /* @__PURE__ */ a4(Icon, { name: "search" }),
+    found.map((token) => /* @__PURE__ */ a4("span", { class: "token", children: [
+      /* @__PURE__ */ a4("span", { class: "faint", children: token.word }),
+      /* @__PURE__ */ a4("b", { class: "clip", children: token.value }),
+      /* @__PURE__ */ a4("button", { type: "button", "aria-label": `Remove ${token.word} ${token.value}`, onClick: () => remove(token), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+    ] }, token.param)),
+    /* @__PURE__ */ a4(
+      "input",
+      {
+        ref: field,
+        value: text,
+        list: "filter-options",
+        placeholder: found.length ? "more" : "state:failed  kind:mail.*  tag:region:eu  since:2h",
+        "aria-label": "Filter",
+        spellcheck: false,
+        autocomplete: "off",
+        onInput: (event) => setText(event.currentTarget.value),
+        onKeyDown: enter
+      }
+    ),
+    /* @__PURE__ */ a4("datalist", { id: "filter-options", children: options.slice(0, 50).map((option2) => /* @__PURE__ */ a4("option", { value: option2, children: word ? void 0 : FILTERS[option2.slice(0, -1)]?.about }, option2)) }),
+    found.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: clear, children: "Clear" })
+  ] });
+}
+
+// console/parts/virtual.tsx
+var ROW = 36;
+var MARGIN = 12;
+function VirtualTable({ rows, columns, keyOf, href, label, total, selected, select, more, busy }) {
+  const box = T2(null);
+  const [top, setTop] = d2(0);
+  const [height, setHeight] = d2(800);
+  const [at, setAt] = d2(-1);
+  A2(() => {
+    const element = box.current;
+    const look = () => setHeight(element.clientHeight);
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    look();
+    return () => observer.disconnect();
+  }, []);
+  const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
+  const end = Math.min(rows.length, Math.ceil((top + height) / ROW) + MARGIN);
+  A2(() => {
+    if (more && end > rows.length - 50) more();
+  }, [end, rows.length, more]);
+  const move = (by) => {
+    const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
+    setAt(next2);
+    const element = box.current;
+    if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
+    else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
+  };
+  const toggle = (key) => {
+    const keys = new Set(selected);
+    if (!keys.delete(key)) keys.add(key);
+    select(keys);
+  };
+  useKeys(
+    [
+      { keys: "j", about: "Next row", run: () => move(1) },
+      { keys: "k", about: "Previous row", run: () => move(-1) },
+      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at])) },
+      { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
+      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
+    ],
+    [rows, at, selected, height]
+  );
+  const scrolled = () => {
+    const now2 = box.current.scrollTop;
+    setTop(now2);
+    busy(now2 > ROW * 2);
+  };
+  return /* @__PURE__ */ a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: /* @__PURE__ */ a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
+    /* @__PURE__ */ a4(Head2, { columns: [checkColumn(keyOf, selected, toggle), ...columns] }),
+    /* @__PURE__ */ a4("tbody", { children: [
+      first > 0 && /* @__PURE__ */ a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
+      rows.slice(first, end).map((row, index) => {
+        const key = keyOf(row);
+        const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
+        return /* @__PURE__ */ a4("tr", { class: name, "aria-rowindex": first + index + 2, children: /* @__PURE__ */ a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, key);
+      }),
+      end < rows.length && /* @__PURE__ */ a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
+    ] })
+  ] }) });
+}
+function checkColumn(keyOf, selected, toggle) {
+  return {
+    id: "check",
+    label: "Select",
+    kind: "actions",
+    drop: "narrow",
+    width: "2.25rem",
+    cell: (row) => /* @__PURE__ */ a4("input", { type: "checkbox", checked: selected.has(keyOf(row)), onChange: () => toggle(keyOf(row)), "aria-label": `Select ${keyOf(row)}` })
+  };
+}
+
+// console/parts/views.tsx
+var PRESETS = [
+  ["Failed today", { state: "failed,expired", since: "24h" }],
+  ["Running", { state: "active" }],
+  ["Waiting longest", { state: "waiting,rate_limited", order: "oldest" }],
+  ["Waiting for people", { state: "suspended", order: "oldest" }]
+];
+function Views({ page: page2 }) {
+  const views = useLoad((signal) => soft(call("GET /v1/views", { signal })), [page2]);
+  const own = (views.data?.items ?? []).filter((view) => view.page === page2);
+  const open = (query2) => go(`${to([page2], { tenant: null })}${query2 ? `?${query2}` : ""}`);
+  const save = async (event) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const name = String(new FormData(form).get("name") ?? "").trim();
+    if (!name) return;
+    await call("PUT /v1/views/{name}", { path: { name }, body: { page: page2, query: place.value.query.toString() } });
+    form.reset();
+    views.reload();
+  };
+  const drop = async (name) => {
+    await call("DELETE /v1/views/{name}", { path: { name } });
+    views.reload();
+  };
+  return /* @__PURE__ */ a4("details", { class: "menu-box", children: [
+    /* @__PURE__ */ a4("summary", { class: "button", children: [
+      /* @__PURE__ */ a4(Icon, { name: "star" }),
+      " Views"
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "menu-list", children: [
+      PRESETS.map(([name, query2]) => /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => go(to([page2], query2)), children: name }, name)),
+      own.map((view) => /* @__PURE__ */ a4("span", { class: "view-row", children: [
+        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => open(view.query), children: view.name }),
+        /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${view.name}`, onClick: () => void drop(view.name), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+      ] }, view.name)),
+      views.data && /* @__PURE__ */ a4("form", { class: "view-row", onSubmit: save, children: [
+        /* @__PURE__ */ a4("input", { name: "name", placeholder: "Save this view as", "aria-label": "Name of the view" }),
+        /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Save" })
+      ] })
+    ] })
+  ] });
+}
+
+// console/pages/runs.tsx
+var COLUMNS = [
+  { id: "state", label: "State", width: "8.75rem", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
+  {
+    id: "kind",
+    label: "Task",
+    width: "17%",
+    cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["runs", row.id]), title: row.kind, children: row.kind })
+  },
+  { id: "id", label: "Id", width: "12.500rem", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["runs", row.id]), most: 20 }) },
+  { id: "why", label: "Why", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Why2, { row }) },
+  { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Tags, { tags: row.tags }) },
+  { id: "tenant", label: "Tenant", width: "7rem", drop: "medium", cell: (row) => row.tenant },
+  { id: "lane", label: "Lane", width: "6.500rem", drop: "medium", cell: (row) => row.lane },
+  { id: "worker", label: "Worker", width: "9rem", drop: "medium", cell: (row) => row.worker ? middle(row.worker, 18) : "" },
+  { id: "attempts", label: "Tries", width: "4rem", kind: "num", drop: "medium", cell: (row) => row.attempts },
+  { id: "priority", label: "Priority", width: "5rem", kind: "num", drop: "medium", cell: (row) => row.priority },
+  { id: "time", label: "Time", width: "6rem", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
+  {
+    id: "created",
+    label: "Created",
+    width: "5.500rem",
+    kind: "num",
+    cell: (row) => /* @__PURE__ */ a4("time", { datetime: row.created_at, title: exact(row.created_at), children: ago(row.created_at, now.value) })
+  }
+];
+var chosen = kept("columns", ["state", "kind", "id", "why", "lane", "attempts", "time", "created"]);
+var STATES2 = RUN_STATES;
+function Why2({ row }) {
+  const error = row.error;
+  if (error?.type && row.state !== "completed")
+    return /* @__PURE__ */ a4("span", { class: "why", title: error.message, children: [
+      /* @__PURE__ */ a4("b", { class: "tone-danger toned", children: error.type }),
+      " ",
+      error.message
+    ] });
+  const words = row.why ?? (row.progress.message || (ENDED.has(row.state) ? row.reason : ""));
+  return /* @__PURE__ */ a4("span", { class: "why faint", title: words ?? "", children: [
+    row.progress.pct !== null && row.state === "active" && /* @__PURE__ */ a4("b", { class: "num", children: [
+      Math.round(row.progress.pct),
+      " % "
+    ] }),
+    words
+  ] });
+}
+function Runs() {
+  const [isScrolled, setScrolled] = d2(false);
+  const [selected, setSelected] = d2(/* @__PURE__ */ new Set());
+  const filter = query();
+  const runs = useRuns(filter, isScrolled || selected.size > 0);
+  const counts = useLoad((signal) => call("GET /v1/counts", { query: { tenant: scope.value }, signal }), [scope.value], { when: of("execution") });
+  const known = counts.data?.items ?? [];
+  const values = w2(() => ({ state: [...STATES2], kind: [...new Set(known.map((item) => item.kind))].sort(), lane: [...new Set(known.map((item) => item.lane))].sort(), order: ["oldest"] }), [counts.data]);
+  const states = {};
+  for (const item of known) if ((!filter.kind || item.kind === filter.kind) && (!filter.kind_prefix || item.kind.startsWith(filter.kind_prefix)) && (!filter.lane || item.lane === filter.lane)) states[item.state] = (states[item.state] ?? 0) + item.count;
+  const columns = COLUMNS.filter((column) => chosen.value.includes(column.id) || column.id === "tenant" && !tenant.value && new Set(known.map((item) => item.tenant)).size > 1);
+  const unknown2 = unknownParams(["tenant", "columns"]);
+  return /* @__PURE__ */ a4("div", { class: "fill", children: [
+    /* @__PURE__ */ a4(Head, { title: "Runs", children: [
+      /* @__PURE__ */ a4(Views, { page: "runs" }),
+      /* @__PURE__ */ a4(Columns, {}),
+      /* @__PURE__ */ a4(Export, { runs }),
+      /* @__PURE__ */ a4("a", { class: "button primary", href: to(["new"]), children: [
+        /* @__PURE__ */ a4(Icon, { name: "plus" }),
+        " New run"
+      ] })
+    ] }),
+    /* @__PURE__ */ a4(FilterBar, { values, words: ["state", "kind", "lane", "tag", "error", "id", "since", "until", "graph", "parent", "order", "text"] }),
+    unknown2.length > 0 && /* @__PURE__ */ a4("p", { class: "problem small", children: [
+      "The address has parameters that this page does not know: ",
+      unknown2.join(", "),
+      "."
+    ] }),
+    /* @__PURE__ */ a4(StateStrip, { counts: states }),
+    /* @__PURE__ */ a4("section", { class: "card fill", children: [
+      selected.size > 0 && /* @__PURE__ */ a4(Bulk, { selected, done: () => setSelected(/* @__PURE__ */ new Set()), rows: runs.rows }),
+      runs.fresh > 0 && (isScrolled || selected.size > 0) && /* @__PURE__ */ a4("button", { type: "button", class: "fresh", onClick: runs.reload, children: [
+        /* @__PURE__ */ a4(Icon, { name: "up" }),
+        " ",
+        count(runs.fresh),
+        " new"
+      ] }),
+      /* @__PURE__ */ a4(List, { runs, columns, selected, select: setSelected, scrolled: setScrolled }),
+      /* @__PURE__ */ a4("footer", { class: "list-foot", children: [
+        /* @__PURE__ */ a4("span", { "aria-live": "polite", children: runs.total ? `${runs.total.text} runs` : `${count(runs.rows.length)}${runs.more ? "+" : ""} runs` }),
+        tokens().length > 0 && runs.rows.length > 0 && /* @__PURE__ */ a4(Bulk, { total: runs.total?.text ?? count(runs.rows.length), filter, rows: runs.rows, done: runs.reload })
+      ] })
+    ] })
+  ] });
+}
+function List({ runs, columns, selected, select, scrolled }) {
+  if (!runs.rows.length) {
+    if (runs.isLoading) return /* @__PURE__ */ a4(Loading, { rows: 12 });
+    if (runs.problem) return /* @__PURE__ */ a4(Failed, { problem: runs.problem, retry: runs.reload });
+    if (tokens().length)
+      return /* @__PURE__ */ a4(Notice, { icon: "search", title: "No run fits these filters", children: /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: clear, children: "Clear the filters" }) });
+    return /* @__PURE__ */ a4(Empty, { icon: "runs", title: "Nothing has run yet", command: `holdfast submit hello --input '{"name": "Ann"}'`, children: "A run is one execution of a task: it is durable, and its page says what it does and why it waits." });
+  }
+  return /* @__PURE__ */ a4(VirtualTable, { rows: runs.rows, columns, keyOf: (row) => row.id, href: (row) => to(["runs", row.id]), label: "Runs", total: runs.total?.count, selected, select, more: runs.more, busy: scrolled });
+}
+function StateStrip({ counts }) {
+  const active = new Set(param("state").split(",").filter(Boolean));
+  const toggled = (state) => {
+    const states = new Set(active);
+    if (!states.delete(state)) states.add(state);
+    return here({ state: STATES2.filter((one) => states.has(one)).join(",") || null });
+  };
+  return /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "States", children: [
+    /* @__PURE__ */ a4("a", { href: here({ state: null }), "aria-current": active.size ? void 0 : "true", children: "All" }),
+    STATES2.map((state) => /* @__PURE__ */ a4("a", { href: toggled(state), "aria-current": active.has(state) ? "true" : void 0, class: `tone-${toneOf(state)} ${counts[state] ? "" : "none"}`, children: [
+      phrase(state),
+      " ",
+      /* @__PURE__ */ a4("b", { children: brief(counts[state] ?? 0) })
+    ] }, state))
+  ] });
+}
+function Columns() {
+  return /* @__PURE__ */ a4("details", { class: "menu-box", children: [
+    /* @__PURE__ */ a4("summary", { class: "button", children: [
+      /* @__PURE__ */ a4(Icon, { name: "columns" }),
+      " Columns"
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "menu-list", children: COLUMNS.map((column) => /* @__PURE__ */ a4("label", { class: "field check", children: [
+      /* @__PURE__ */ a4(
+        "input",
+        {
+          type: "checkbox",
+          checked: chosen.value.includes(column.id),
+          onChange: (event) => chosen.value = COLUMNS.map((one) => one.id).filter((id) => id === column.id ? event.currentTarget.checked : chosen.value.includes(id))
+        }
+      ),
+      /* @__PURE__ */ a4("span", { children: column.label })
+    ] }, column.id)) })
+  ] });
+}
+function Export({ runs }) {
+  const save = (type) => {
+    const fields = ["id", "tenant", "kind", "lane", "state", "attempts", "priority", "created_at", "started_at", "completed_at", "worker", "why"];
+    const cell = (value) => /[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? "");
+    const text = type === "csv" ? [fields.join(","), ...runs.rows.map((row) => fields.map((field) => cell(row[field])).join(","))].join("\n") : JSON.stringify(runs.rows, null, 2);
+    const link2 = document.createElement("a");
+    link2.href = URL.createObjectURL(new Blob([text]));
+    link2.download = `runs.${type}`;
+    link2.click();
+    URL.revokeObjectURL(link2.href);
+  };
+  return /* @__PURE__ */ a4("details", { class: "menu-box", children: [
+    /* @__PURE__ */ a4("summary", { class: "button", children: [
+      /* @__PURE__ */ a4(Icon, { name: "download" }),
+      " Export"
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "menu-list", children: [
+      ["csv", "json"].map((type) => /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => save(type), children: [
+        count(runs.rows.length),
+        " loaded rows as ",
+        type.toUpperCase()
+      ] }, type)),
+      /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => go(here({ order: param("order") ? null : "oldest" })), children: param("order") ? "Newest first" : "Oldest first" })
+    ] })
+  ] });
+}
+
 // console/parts/toasts.tsx
 function Toasts() {
   return /* @__PURE__ */ a4("div", { class: "toasts", role: "status", "aria-live": "polite", children: toasts.value.map((toast) => /* @__PURE__ */ a4("div", { class: `toast tone-${toast.tone}`, children: [
@@ -2748,7 +4090,8 @@ function Toasts() {
 
 // console/app.tsx
 var PAGES2 = {
-  "": Overview
+  "": Overview,
+  runs: ({ path: [id] }) => id ? /* @__PURE__ */ a4(Run, { id }, id) : /* @__PURE__ */ a4(Runs, {})
 };
 function App() {
   useKeys([
