@@ -283,7 +283,7 @@ APART = (
     *("bench", "chat", "config show", "deploy", "doctor", "pack test", "webhooks secret", "worker"),
     *("archive export", "archive parquet", "archive status"),
     *("budgets attach", "budgets detach", "budgets rules"),
-    *("keys create", "keys ls", "keys revoke"),
+    *("keys create", "keys ls", "keys me", "keys revoke"),
     *("quotas attach", "quotas detach", "quotas rules"),
     *("writer-lease acquire", "writer-lease hand-over", "writer-lease release"),
     *("writer-lease repair", "writer-lease show"),

@@ -14,6 +14,7 @@ import pytest
 
 from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.cli.main import run
+from holdfast.model.api_keys import id_of
 from holdfast.testing.clock import Clock
 from tests.server.conftest import Site
 from tests.support.archives import end_retention, live
@@ -47,7 +48,7 @@ async def far(site: Site, monkeypatch: pytest.MonkeyPatch) -> Far:
 async def test_keys(far: Far, site: Site) -> None:
     """The secret is shown once, and is good."""
     made = await far("keys", "create", "--role", "viewer", "--tenant", "acme", "--ttl", "1d")
-    found = await site.engine.api_keys.find(made.pop("secret"))
+    found = await site.engine.api_keys.get(id_of(made.pop("secret")))
     assert found.key is not None
     assert (found.key.id, found.key.tenant) == (made["id"], "acme")
     assert (await far("keys", "ls", "--tenant", "acme"))["items"] == [made]

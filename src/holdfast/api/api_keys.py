@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 from holdfast.model.api_keys import ApiKey
+from holdfast.model.callers import Caller
 
 
 class ApiKeys(ABC):
@@ -33,3 +34,7 @@ class ApiKeys(ABC):
     @abstractmethod
     async def revoke(self, key_id: str, *, tenant: str | None = None) -> None:
         """Revoke a key; with a tenant, only if it belongs to that tenant. Safe to repeat."""
+
+    @abstractmethod
+    async def me(self) -> Caller:
+        """Return who the caller is, and what it may see and do."""

@@ -15,12 +15,13 @@ from typing import Annotated
 import typer
 
 from holdfast.cli.process import reloading
-from holdfast.cli.server import DEFAULT_LISTEN, LISTEN_VARIABLE, Listen, server
+from holdfast.cli.server import ALL_ROLES, DEFAULT_LISTEN, LISTEN_VARIABLE, Listen, serve
 from holdfast.cli.terminal import opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED, WRONG_USAGE
 from holdfast.cli.terminal.options import AppStoreOption, JsonOption, OptionalAppTarget
 from holdfast.cli.worker import configure_logging
 from holdfast.model.store_urls import is_remote
+from holdfast.server.settings import ServerSettings, parse_listen
 
 LOOK_EVERY_S = 0.3
 #: How long tasks may take to finish at a reload; later they continue in the new process.
@@ -54,10 +55,12 @@ def dev(
     """Run an app or a pack for development: a store, HTTP, and what you save runs."""
     if store is not None and not is_remote(store):
         opening.parse_store(store)
-    if target is None:
-        server(listen=listen, store=store, as_json=as_json, log_level="warning")
-        return
     where = listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN
+    if target is None:
+        host, port = parse_listen(where)
+        settings = ServerSettings(host=host, port=port, dev=True)
+        serve(settings, ALL_ROLES, store, log_level="warning", as_json=as_json)
+        return
     if (Path(target) / PACK_FILE).is_file():
         _host(Path(target), where, slots, capabilities or (), store, as_json=as_json)
         return

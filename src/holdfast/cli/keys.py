@@ -1,7 +1,8 @@
-"""`holdfast keys`: API keys of the HTTP server: create, list, revoke."""
+"""`holdfast keys`: API keys of the HTTP server: create, list, revoke, and your own."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -102,6 +103,30 @@ def revoke(
     """Revoke an API key; servers refuse it within 5 s."""
     opening.ask(store, lambda engine: engine.api_keys.revoke(key))
     output.answer({"id": key, "revoked": True}, f"key {key} is revoked", as_json=as_json)
+
+
+@app.command()
+def me(
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which key the commands use, and what it may see and do."""
+    caller = opening.ask(store, lambda engine: engine.api_keys.me())
+    if as_json:
+        output.emit(asdict(caller))
+        return
+    facts = {
+        "key": caller.key or "none",
+        "tenant": caller.tenant or "all",
+        "roles": " ".join(sorted(caller.roles)),
+        "tenants": " ".join(caller.tenants) + (" ..." if caller.more_tenants else ""),
+        "version": caller.version,
+    }
+    for name, value in facts.items():
+        output.say(f"{name:<12}{value}")
+    if caller.banner:
+        output.note(caller.banner)
 
 
 def _whose(key: ApiKey) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LISTEN_VARIABLE = "HOLDFAST_LISTEN"
 DEFAULT_LISTEN = "127.0.0.1:8080"
 _ROLES = ("http", "maintenance")
+ALL_ROLES = frozenset(_ROLES)
 
 Listen = Annotated[
     str | None,
@@ -120,8 +121,6 @@ def server(
     as_json: JsonOption = False,
 ) -> None:
     """Serve the HTTP API and fire timers. SIGTERM or Ctrl-C drains; a second one stops at once."""
-    configure_logging(log_level, as_json=as_json)
-    set_up_from_environment("holdfast-server")
     host, port = parse_listen(listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN)
     settings = ServerSettings(
         host=host,
@@ -138,14 +137,28 @@ def server(
         tls_certificate=tls_cert,
         tls_key=tls_key,
     )
+    serve(settings, _parts(roles), store, log_level=log_level, as_json=as_json)
+
+
+def serve(
+    settings: ServerSettings,
+    parts: frozenset[str],
+    store: str | None,
+    *,
+    log_level: str,
+    as_json: bool,
+) -> None:
+    """Serve a store until a signal arrives."""
+    configure_logging(log_level, as_json=as_json)
+    set_up_from_environment("holdfast-server")
     text, _ = opening.store_text(store)
     opening.parse_store(text)
-    _serve(settings, _parts(roles), text, as_json=as_json)
+    _serve(settings, parts, text, as_json=as_json)
 
 
 def _parts(roles: list[str] | None) -> frozenset[str]:
     """Return the roles that this process runs."""
-    parts = frozenset(inputs.names(roles or ())) or frozenset(_ROLES)
+    parts = frozenset(inputs.names(roles or ())) or ALL_ROLES
     if parts - set(_ROLES):
         raise InvalidInput(f"roles: must be {' or '.join(_ROLES)}", field="roles")
     return parts

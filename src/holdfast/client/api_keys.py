@@ -13,6 +13,7 @@ from holdfast.client.http import Http, path
 from holdfast.errors import KeyNotFound
 from holdfast.model import api_keys, bounds, checks
 from holdfast.model.api_keys import ApiKey
+from holdfast.model.callers import Caller
 
 
 @final
@@ -48,6 +49,10 @@ class RemoteApiKeys(api.ApiKeys):
         if tenant is not None and key_id not in {key.id for key in await self.list(tenant=tenant)}:
             raise KeyNotFound(f"no API key has the id {key_id}", id=key_id)
         await self._http.delete(path("keys", key_id))
+
+    @override
+    async def me(self) -> Caller:
+        return msgspec.convert(await self._http.get("/v1/me"), Caller)
 
 
 def _key(view: dict[str, Any]) -> ApiKey:

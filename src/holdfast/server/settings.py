@@ -45,6 +45,8 @@ class ServerSettings:
     trusted_proxies: tuple[str, ...] = ()
     tls_certificate: Path | None = None
     tls_key: Path | None = None
+    #: Whether it runs for development, next to a worker or host of the developer.
+    dev: bool = False
     #: How long calls in flight may take to finish when the server stops.
     grace_s: float = 10.0
 

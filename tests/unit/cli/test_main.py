@@ -62,7 +62,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
     verbs += [f"schedules {verb}" for verb in ("trigger", "delete", "next")]
     verbs += ["workers ls", "workers drain", "config show"]
     verbs += [f"graphs {verb}" for verb in ("ls", "show", "cancel", "replay")]
-    verbs += ["keys create", "keys ls", "keys revoke"]
+    verbs += ["keys create", "keys ls", "keys me", "keys revoke"]
     verbs += [f"pack {verb}" for verb in ("new", "lint", "build", "keygen", "sign")]
     verbs += [f"pack {verb}" for verb in ("verify", "show")]
     for verb in (

@@ -91,7 +91,7 @@ async def serving_http(
     async with contextlib.AsyncExitStack() as stack:
         try:
             doors = (Door(env=DEFAULT_ENV, name=EVERY),)
-            settings = ServerSettings(host=host, port=port, web_chats=doors)
+            settings = ServerSettings(host=host, port=port, web_chats=doors, dev=True)
             server = serving(engine, settings)
             _, url = await stack.enter_async_context(server)
         except HoldfastError as error:

@@ -1,7 +1,8 @@
 """Identify callers by their API keys, which are looked up in the store and cached briefly.
 
-Every server refuses a revoked key within `FRESH_S`. Until a store has its first key, a server on a
-loopback address accepts calls without a key; that also ends within `FRESH_S`.
+A browser with a session of the console acts with the key that the session names. Every server
+refuses a revoked key within `FRESH_S`. Until a store has its first key, a server on a loopback
+address accepts calls without a key; that also ends within `FRESH_S`.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import asyncio
 import logging
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from starlette.requests import Request
 
@@ -19,7 +20,11 @@ from holdfast.engine import Engine
 from holdfast.errors import Forbidden, HoldfastError, Unauthorized
 from holdfast.model import bounds
 from holdfast.model.api_keys import ApiKey, Role, id_of
+from holdfast.model.moments import to_ms
+from holdfast.model.tokens import KeyRing
 from holdfast.outages import level
+from holdfast.server.auth import console_sessions
+from holdfast.server.auth.console_sessions import ConsoleSession
 from holdfast.store.api_keys import Found
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -40,10 +45,19 @@ class Identity:
     #: None if the caller may act for every tenant.
     tenant: str | None
     roles: frozenset[Role]
+    #: What the key says of itself: its name, and the tenant it belongs to.
+    name: str | None = None
+    key_tenant: str | None = None
+    #: The session of a browser that acts with the key.
+    session: ConsoleSession | None = None
 
     def may(self, roles: tuple[Role, ...]) -> bool:
         """Whether the caller has one of these roles; admins have all, and every role may read."""
         return Role.VIEWER in roles or Role.ADMIN in self.roles or bool(self.roles & set(roles))
+
+    def within(self, session: ConsoleSession) -> Identity:
+        """Return the caller in a session, which an operator may have narrowed to a tenant."""
+        return replace(self, session=session, tenant=self.key_tenant or session.tenant)
 
 
 OPERATOR = Identity(key=None, tenant=None, roles=frozenset(Role))
@@ -61,30 +75,73 @@ class Identities:
 
     def __init__(self, engine: Engine, *, open_access: bool) -> None:
         self._api_keys = engine.api_keys
+        self._keyring = engine.keyring
         #: Whether calls without a key are accepted while the store has no keys.
         self._open_access = open_access
         self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
+        self._ring: tuple[KeyRing, float] | None = None
         self._touched: dict[str, float] = {}
         self._touching: set[asyncio.Task[None]] = set()
 
     async def of(self, request: Request) -> Identity:
         """Return the caller; raise Unauthorized if it cannot be identified."""
         header = request.headers.get("authorization")
-        if header is None:
-            return await self._anyone(
-                request, "an API key is needed: send `Authorization: Bearer KEY`"
-            )
-        scheme, _, secret = header.partition(" ")
-        secret = secret.strip()
-        if scheme.lower() != "bearer" or not secret or len(secret) > bounds.ID_CHARS:
+        if header is not None:
+            scheme, _, secret = header.partition(" ")
+            if scheme.lower() != "bearer":
+                raise Unauthorized("the Authorization header must be `Bearer KEY`")
+            return await self.of_secret(request, secret.strip())
+        if console_sessions.COOKIE in request.cookies:
+            return await self._of_session(request)
+        return await self._anyone(request, "an API key is needed: send `Authorization: Bearer KEY`")
+
+    async def of_secret(self, request: Request, secret: str) -> Identity:
+        """Return the caller that has shown a key."""
+        if not secret or len(secret) > bounds.ID_CHARS:
             raise Unauthorized("the Authorization header must be `Bearer KEY`")
-        remembered = await self._find(secret)
+        remembered = await self._find(id_of(secret))
         key = remembered.lookup.key
         if key is None or not key.matches(secret):
             return await self._anyone(request, "there is no such API key")
+        return self._with_key(key, remembered)
+
+    async def is_open(self) -> bool:
+        """Whether calls without a key are accepted now."""
+        return self._open_access and not (await self._find("")).lookup.count
+
+    async def _of_session(self, request: Request) -> Identity:
+        """Return the caller whose browser has a session."""
+        session = console_sessions.read(request, await self.ring(), await self.now_ms())
+        ended = "the session of the console has ended: log in again"
+        if session is None:
+            return await self._anyone(request, ended)
+        remembered = await self._find(session.key)
+        key = remembered.lookup.key
+        if key is None:
+            return await self._anyone(request, ended)
+        console_sessions.refuse_other_pages(request)
+        return self._with_key(key, remembered, session)
+
+    def _with_key(
+        self, key: ApiKey, remembered: _Remembered, session: ConsoleSession | None = None
+    ) -> Identity:
         self._refuse_ended(key, remembered)
         self._touch(key.id)
-        return Identity(key=key.id, tenant=key.tenant, roles=key.roles)
+        identity = Identity(
+            key=key.id, tenant=key.tenant, roles=key.roles, name=key.name, key_tenant=key.tenant
+        )
+        return identity if session is None else identity.within(session)
+
+    async def now_ms(self) -> int:
+        """Return the time on the store's clock."""
+        return to_ms(_now(await self._find("")))
+
+    async def ring(self) -> KeyRing:
+        """Return the keys that sign sessions, as they were at most `FRESH_S` ago."""
+        now = asyncio.get_running_loop().time()
+        if self._ring is None or now - self._ring[1] >= FRESH_S:
+            self._ring = (await self._keyring.ring(), now)
+        return self._ring[0]
 
     def forget(self, key_id: str) -> None:
         """Drop a key from the cache, so that its next use looks it up again."""
@@ -93,20 +150,19 @@ class Identities:
 
     async def _anyone(self, request: Request, otherwise: str) -> Identity:
         """Return the operator while the server is open; raise Unauthorized otherwise."""
-        if not self._open_access or (await self._find("")).lookup.count:
+        if not await self.is_open():
             raise Unauthorized(otherwise)
         _refuse_browsers_elsewhere(request)
         return OPERATOR
 
-    async def _find(self, secret: str) -> _Remembered:
-        """Look up a key; with an empty secret, only the number of keys."""
-        key_id = id_of(secret) if secret else ""
+    async def _find(self, key_id: str) -> _Remembered:
+        """Look up a key; with an empty id, only the number of keys."""
         now = asyncio.get_running_loop().time()
         cached = self._remembered.get(key_id)
         if cached is not None and now - cached.at < FRESH_S:
             self._remembered.move_to_end(key_id)
             return cached
-        remembered = _Remembered(await self._api_keys.find(secret), now)
+        remembered = _Remembered(await self._api_keys.get(key_id), now)
         self._remembered[key_id] = remembered
         self._remembered.move_to_end(key_id)
         while len(self._remembered) > _MOST_REMEMBERED:
@@ -114,8 +170,7 @@ class Identities:
         return remembered
 
     def _refuse_ended(self, key: ApiKey, remembered: _Remembered) -> None:
-        age = asyncio.get_running_loop().time() - remembered.at
-        if not key.is_valid(remembered.lookup.now + timedelta(seconds=age)):
+        if not key.is_valid(_now(remembered)):
             word = "was revoked" if key.revoked_at is not None else "has expired"
             raise Unauthorized(f"the API key {word}", key=key.id)
 
@@ -140,6 +195,12 @@ class Identities:
     async def close(self) -> None:
         """Wait until pending uses of keys are recorded."""
         await asyncio.gather(*self._touching)
+
+
+def _now(remembered: _Remembered) -> datetime:
+    """Return the time on the store's clock, from what it was at a look-up."""
+    age = asyncio.get_running_loop().time() - remembered.at
+    return remembered.lookup.now + timedelta(seconds=age)
 
 
 def _refuse_browsers_elsewhere(request: Request) -> None:
