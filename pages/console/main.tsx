@@ -9,6 +9,7 @@ import "./style/shown.css";
 import "./style/dialogs.css";
 import "./style/pages.css";
 import "./style/run.css";
+import "./style/things.css";
 import "./style/small.css";
 
 import { render } from "preact";

@@ -124,6 +124,7 @@ export interface Calls {
   "POST /v1/lanes/{lane}/resume": { query: {}; body: undefined; reply: api.LaneSetting };
   "PUT /v1/lanes/{lane}/weights": { query: {}; body: Record<string, number | null>; reply: api.WeightsView };
   "POST /v1/leases:renew": { query: {}; body: api.RenewBody; reply: api.RenewedPage };
+  "GET /v1/me": { query: {}; body: undefined; reply: api.CallerView };
   "POST /v1/packs": { query: { tenant?: string }; body: undefined; reply: api.PackView };
   "GET /v1/packs": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.PackPage };
   "DELETE /v1/packs/{digest}": { query: { tenant?: string }; body: undefined; reply: undefined };

@@ -4,7 +4,6 @@ import type * as api from "./schemas";
 
 export interface Target { noun: string; id: string }
 export interface Soon {
-  "GET /v1/me": { query: {}; body: undefined; reply: { key: string | null; name: string | null; tenant: string | null; roles: string[]; operator: boolean; key_tenant: string | null; tenants: string[]; more_tenants: boolean; payloads: boolean; features: string[]; version: string; dev: boolean; access: string; session: { expires_at: string } | null; banner: string | null } };
   "GET /v1/executions:causes": { query: { tenant?: string; since?: string; until?: string; kind?: string; limit?: number }; body: undefined; reply: { items: { kind: string; error_type: string; code: string | null; place: string | null; count: number; first_at: string; last_at: string; example: string; examples: string[]; message: string }[]; next_cursor: string | null } };
   "POST /v1/executions/{id}/resubmit": { query: { tenant?: string }; body: { input?: api.Json; lane?: string; priority?: number }; reply: { id: string; state: string; origin: string } };
   "POST /v1/bulk": { query: {}; body: { action: string; filter: Record<string, api.Json>; reason: string; priority?: number; dry_run?: boolean; expected?: number }; reply: { count: number; exact?: boolean; text?: string; examples?: string[]; execution?: string } };

@@ -61,11 +61,13 @@ export function followLinks(): void {
   });
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    const link = (event.target as Element).closest?.("a");
-    if (!link || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
-    if (!link.pathname.startsWith(base)) return;
+    // Also links inside pictures, which are no HTML elements.
+    const link = (event.target as Element).closest?.("a[href]");
+    if (!link || link.hasAttribute("target") || link.hasAttribute("download")) return;
+    const address = new URL(link.getAttribute("href")!, location.href);
+    if (address.origin !== location.origin || !address.pathname.startsWith(base) || link.getAttribute("href")!.startsWith("#")) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    go(address.pathname + address.search);
   });
 }
 

@@ -9,7 +9,7 @@ import { pageOf, param, to } from "../lib/address";
 import { addressOf, call, payload, Problem, type Reply } from "../lib/call";
 import { useLoad } from "../lib/load";
 import { runActions } from "../lib/run_actions";
-import { me, scope } from "../lib/session";
+import { scope, seesPayloads } from "../lib/session";
 import { soft } from "../lib/soft";
 import { middle, phrase } from "../lib/words";
 import { Button, Card, Facts, Id, Span, Tabs, Tags, Time } from "../parts/basics";
@@ -114,7 +114,7 @@ function Found({ facts }: { facts: Facts_ }): VNode {
 function Actions({ run, steps }: { run: ExecutionView; steps: Facts_["steps"] }): VNode {
   const [input, setInput] = useState("");
   useEffect(() => {
-    if (me.value?.payloads === false) return;
+    if (!seesPayloads()) return;
     payload(addressOf("GET /v1/executions/{id}/input", { path: { id: run.id }, query: { tenant: scope.value } }))
       .then((found) => setInput(found && found.bytes < 65_536 ? found.text : ""))
       .catch(() => undefined);
@@ -253,12 +253,12 @@ function PayloadCard({ title, address }: { title: string; address: string }): VN
       .catch((error: unknown) => setProblem(error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "")));
   };
   useEffect(() => {
-    if (me.value?.payloads !== false) read();
+    if (seesPayloads()) read();
   }, [address]);
   return (
     <Card title={title} extra={found && <span class="faint small">{found.type.split(";")[0]}</span>}>
       <div class="pad">
-        {me.value?.payloads === false ? (
+        {!seesPayloads() ? (
           <p class="faint">Payloads are hidden: your key does not include them.</p>
         ) : problem ? (
           <p class="faint">{problem.message}</p>

@@ -136,7 +136,7 @@ function Account(): VNode {
         <span class="clip" title={caller?.roles.join(", ")}>
           {caller?.name || caller?.key || (caller?.access === "open" ? "open access" : "…")}
         </span>
-        {caller?.session && (
+        {caller?.session_expires_at && (
           <button type="button" class="link" onClick={() => void logOut()}>
             Log out
           </button>

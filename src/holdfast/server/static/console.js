@@ -202,7 +202,7 @@ function V(t4) {
   };
 }
 function z(t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
-  var s4, p5, v4, d5, k4, b3, m5, M2, C3, j3, L2, H2, q2, A4, O2, P3, T4, N2, V2 = r4.type;
+  var s4, p5, v4, d5, k4, b3, m5, M2, C3, j3, L2, H3, q2, A4, O2, P3, T4, N2, V2 = r4.type;
   if (r4.constructor !== h) return null;
   128 & u4.__u && (c4 = 32 & u4.__u, s4 = u4.__c.__z) && (r4.__u |= c4, p5 = o5 = [], 8 == s4.nodeType ? l4 = B(s4, o5) : o5.push(s4), l4 = o5[0] || l4), (s4 = n.__b) && s4(r4);
   n: if ("function" == typeof V2) {
@@ -219,9 +219,9 @@ function z(t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
           d5.componentDidUpdate(k4, b3, m5);
         });
       } else C3 && !V2.getDerivedStateFromProps && d5.componentWillMount && d5.componentWillMount(), C3 && d5.componentDidMount && d5.__h.push(d5.componentDidMount);
-      d5.context = L2, d5.props = M2, d5.__P = t4, d5.__g &= -5, H2 = n.__r, q2 = C3 ? 25 : 0;
+      d5.context = L2, d5.props = M2, d5.__P = t4, d5.__g &= -5, H3 = n.__r, q2 = C3 ? 25 : 0;
       do {
-        d5.__g &= -9, H2 && H2(r4), s4 = d5.render(d5.props, d5.state = d5.__s, d5.context);
+        d5.__g &= -9, H3 && H3(r4), s4 = d5.render(d5.props, d5.state = d5.__s, d5.context);
       } while (8 & d5.__g && ++q2 < 25);
       C3 && (y.push.apply(d5.__h, d5.__k), d5.__k = []), d5.state = d5.__s, d5.getChildContext && (i4 = _({}, i4, d5.getChildContext())), C3 && u4.__c && d5.getSnapshotBeforeUpdate && (m5 = d5.getSnapshotBeforeUpdate(k4, b3)), A4 = s4 && s4.type === $ && null == s4.key ? s4.props.children : s4, M2.__P && (s4 = l4, f5 = (t4 = M2.__P).namespaceURI, c4 = o5 = null, u4.props && u4.props.__P != t4 && (u4.__k.some(function(n3) {
         n3 && J(n3, n3);
@@ -1157,11 +1157,12 @@ function followLinks() {
   });
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    const link2 = event.target.closest?.("a");
-    if (!link2 || link2.target || link2.hasAttribute("download") || link2.origin !== location.origin) return;
-    if (!link2.pathname.startsWith(base)) return;
+    const link2 = event.target.closest?.("a[href]");
+    if (!link2 || link2.hasAttribute("target") || link2.hasAttribute("download")) return;
+    const address = new URL(link2.getAttribute("href"), location.href);
+    if (address.origin !== location.origin || !address.pathname.startsWith(base) || link2.getAttribute("href").startsWith("#")) return;
     event.preventDefault();
-    go(link2.pathname + link2.search);
+    go(address.pathname + address.search);
   });
 }
 function pageOf(noun, id) {
@@ -1323,6 +1324,16 @@ async function payload(address, signal) {
   const type = response.headers.get("Content-Type") ?? "";
   return { text: new TextDecoder().decode(data), type, bytes: data.byteLength };
 }
+async function all(read4, most = 2e3) {
+  const items = [];
+  let cursor;
+  do {
+    const found = await read4(cursor);
+    items.push(...found.items);
+    cursor = found.next_cursor ?? void 0;
+  } while (cursor && items.length < most);
+  return items;
+}
 
 // console/lib/session.ts
 var me = y3(null);
@@ -1339,8 +1350,7 @@ async function identify() {
     meProblem.value = null;
     mustLogIn.value = false;
   } catch (error) {
-    if (error instanceof Problem && error.status === 404) me.value = await fallback();
-    else if (error instanceof Problem && error.status !== 401) meProblem.value = error;
+    if (error instanceof Problem && error.status !== 401) meProblem.value = error;
   }
 }
 async function logIn(key) {
@@ -1361,115 +1371,8 @@ function may(role) {
   const roles = me.value?.roles ?? [];
   return roles.includes(role) || roles.includes("admin");
 }
-async function fallback() {
-  const counts = await call("GET /v1/counts");
-  const tenants = [...new Set(counts.items.map((item) => item.tenant))];
-  return { key: null, name: null, tenant: null, roles: ["admin"], operator: true, key_tenant: null, tenants, more_tenants: false, payloads: true, features: [], version: "", dev: true, access: "open", session: null, banner: "This server is open: it has no API key, so every caller on this machine acts as the operator." };
-}
-
-// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
-var f4 = /* @__PURE__ */ Symbol.for("pv");
-var o4 = 0;
-function a4(t4, e4, n3, u4, a5, i4) {
-  e4 || (e4 = {});
-  var c4, l4, p5 = e4;
-  if ("ref" in p5 && "function" != typeof t4) for (l4 in p5 = {}, e4) "ref" == l4 ? c4 = e4[l4] : p5[l4] = e4[l4];
-  var s4 = { type: t4, props: p5, key: n3, ref: c4, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
-  return (a5 || i4) && (s4.__source = a5, s4.__self = i4), n.vnode && n.vnode(s4), s4;
-}
-
-// console/parts/icon.tsx
-var PATHS = {
-  overview: "M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-4H4zM14 8h6V4h-6z",
-  runs: "M4 6h3M4 12h3M4 18h3M10.5 6H20M10.5 12H20M10.5 18H20",
-  inbox: "M4 13l2.5-8h11L20 13v6H4zM4 13h5l1 2.5h4L15 13h5",
-  graph: "M6.5 8.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM17.5 20.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM6.5 8.5v4a5.5 5.5 0 0 0 5.5 5.5h3M17.5 15.5v-6M17.5 9.500a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5z",
-  queue: "M4 5h16v4H4zM4 11h16v4H4zM7 18.500h10",
-  worker: "M7 7h10v10H7zM10 3v4M14 3v4M10 17v4M14 17v4M3 10h4M3 14h4M17 10h4M17 14h4",
-  schedule: "M5 6h14v14H5zM5 10h14M9 3.500V7M15 3.500V7M12 13v2.500l2 1",
-  limit: "M4.500 17a8.500 8.500 0 1 1 15 0M12 15l4-5.500M12 16.500a1.500 1.500 0 1 0 0-3 1.500 1.500 0 0 0 0 3z",
-  session: "M5 5h14v10.500h-7L8 19.500v-4H5zM8.500 9h7M8.500 12h4",
-  deployment: "M12 3.500l8 4-8 4-8-4zM4 12l8 4 8-4M4 16.500l8 4 8-4",
-  archive: "M4 5h16v4H4zM5.500 9v10.500h13V9M10 13h4",
-  key: "M14.500 13.500a4.500 4.500 0 1 0-4.400-3.500L4 16v4h4v-2.500h2.500V15l1.600-1.600c.7.1 1.600.1 2.400.1zM16 8.200v.1",
-  audit: "M6 3.500h9l4 4v13H6zM15 3.500v4h4M9 12h7M9 16h5",
-  settings: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM12 3.500v2.500M12 18v2.500M3.500 12H6M18 12h2.500M6 6l1.800 1.800M16.200 16.200L18 18M18 6l-1.800 1.800M7.800 16.200L6 18",
-  lease: "M6 11h12v9.500H6zM8.500 11V8a3.500 3.500 0 0 1 7 0v3M12 14.500v2.500",
-  cause: "M12 3.800L2.800 19.700h18.400zM12 9.500v4.500M12 16.700v.1",
-  search: "M10.500 17a6.500 6.500 0 1 0 0-13 6.500 6.500 0 0 0 0 13zM15.500 15.500L20.500 20.500",
-  menu: "M4 7h16M4 12h16M4 17h16",
-  close: "M6 6l12 12M18 6L6 18",
-  check: "M5 12.500l4.500 4.500L19 7.500",
-  cross: "M7 7l10 10M17 7L7 17",
-  clock: "M12 7.500V12l3 2M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17z",
-  timer: "M12 9v4.500M9 3.500h6M12 21a7.500 7.500 0 1 0 0-15 7.500 7.500 0 0 0 0 15zM18.500 6.500L20 8",
-  dots: "M5.500 12h.1M12 12h.1M18.500 12h.1",
-  play: "M8 5.500v13l10.500-6.500z",
-  pause: "M8.500 5.500v13M15.500 5.500v13",
-  hand: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM10 9v6M14 9v6",
-  slash: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM6 6l12 12",
-  skip: "M5 6.500l7 5.500-7 5.500zM12 6.500l7 5.500-7 5.500z",
-  fork: "M12 3.500v6M12 9.500c0 5-6 4-6 9M12 9.500c0 5 6 4 6 9",
-  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
-  retry: "M4.500 12a7.500 7.500 0 1 0 2.400-5.500M4 3.500v4.200h4.200",
-  edit: "M5 19h3.500L19 8.500 15.500 5 5 15.500zM13.500 7l3.500 3.500",
-  right: "M9.500 5.500L16 12l-6.500 6.500",
-  down: "M5.500 9.500L12 16l6.500-6.500",
-  up: "M12 19V6M6 11.500L12 5.500l6 6",
-  out: "M10 5H5v14h14v-5M14 4h6v6M20 4l-9 9",
-  sun: "M12 16.500a4.500 4.500 0 1 0 0-9 4.500 4.500 0 0 0 0 9zM12 2.500V5M12 19v2.500M2.500 12H5M19 12h2.500M5.300 5.300L7 7M17 17l1.700 1.700M18.700 5.300L17 7M7 17l-1.700 1.700",
-  moon: "M19.500 14.500A8 8 0 0 1 9.500 4.500a8 8 0 1 0 10 10z",
-  auto: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM12 3.500v17M12 7l5 1.500M12 11h8M12 15h7.500",
-  help: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM9.500 9.500a2.500 2.500 0 1 1 3.500 2.300c-.7.3-1 .8-1 1.700M12 16.700v.1",
-  person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.500 20.500a7.500 7.500 0 0 1 15 0",
-  bolt: "M13 3L5 13.500h5.500L10 21l8.500-11H13z",
-  flag: "M6 21V4M6 4.500h11.500l-2.500 4 2.500 4H6",
-  trash: "M5 7h14M9.500 7V4.500h5V7M7 7l1 13h8l1-13",
-  plus: "M12 5v14M5 12h14",
-  columns: "M4 5h16v14H4zM9.500 5v14M14.500 5v14",
-  download: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
-  info: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM12 11v5.500M12 7.700v.1",
-  star: "M12 4l2.500 5.200 5.500.7-4 3.900 1 5.700-5-2.800-5 2.800 1-5.700-4-3.900 5.500-.7z",
-  dot: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6z"
-};
-function Icon({ name, label }) {
-  return /* @__PURE__ */ a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", role: label ? "img" : void 0, "aria-label": label, "aria-hidden": label ? void 0 : "true", focusable: "false", children: /* @__PURE__ */ a4("path", { d: PATHS[name] }) });
-}
-
-// console/pages/login.tsx
-function Login() {
-  const [problem, setProblem] = d2("");
-  const [isBusy, setBusy] = d2(false);
-  const submit = async (event) => {
-    event.preventDefault();
-    const key = String(new FormData(event.currentTarget).get("key") ?? "").trim();
-    setBusy(true);
-    try {
-      await logIn(key);
-    } catch (error) {
-      setProblem(error instanceof Problem ? error.message : String(error));
-    }
-    setBusy(false);
-  };
-  return /* @__PURE__ */ a4("main", { class: "login", children: /* @__PURE__ */ a4("form", { onSubmit: submit, noValidate: true, children: [
-    /* @__PURE__ */ a4("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "mark", children: /* @__PURE__ */ a4("path", { d: "M12 2.500v6M12 15.500v6M5 7.500c0 5 14 4 14 9M19 7.500c0 5-14 4-14 9" }) }),
-    /* @__PURE__ */ a4("h1", { children: "Holdfast" }),
-    /* @__PURE__ */ a4("p", { class: "about", children: "Log in with an API key. The browser keeps a session of 12 hours and never the key." }),
-    /* @__PURE__ */ a4("label", { class: "field", children: [
-      /* @__PURE__ */ a4("span", { children: "API key" }),
-      /* @__PURE__ */ a4("input", { name: "key", type: "password", autocomplete: "off", autofocus: true, required: true, "aria-invalid": problem ? "true" : void 0, "aria-describedby": problem ? "login-problem" : void 0 })
-    ] }),
-    problem && /* @__PURE__ */ a4("p", { class: "problem", id: "login-problem", role: "alert", children: problem }),
-    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary wide", disabled: isBusy, children: [
-      /* @__PURE__ */ a4(Icon, { name: "key" }),
-      " Log in"
-    ] }),
-    /* @__PURE__ */ a4("p", { class: "hint", children: [
-      "An administrator makes one with ",
-      /* @__PURE__ */ a4("code", { children: "holdfast keys create --role operator" }),
-      "."
-    ] })
-  ] }) });
+function seesPayloads() {
+  return me.value?.payloads !== false;
 }
 
 // console/lib/live.ts
@@ -1751,57 +1654,6 @@ async function soft(reading) {
   }
 }
 
-// console/lib/time.ts
-var offset = 0;
-var now = y3(Date.now());
-setInterval(() => {
-  if (document.visibilityState === "visible") now.value = Date.now() + offset;
-}, 1e3);
-var STEPS = [
-  ["d", 864e5],
-  ["h", 36e5],
-  ["m", 6e4],
-  ["s", 1e3]
-];
-function span(ms) {
-  const value = Math.max(0, ms);
-  if (value < 1e3) return `${Math.round(value)} ms`;
-  if (value < 1e4) return `${(value / 1e3).toFixed(1)} s`;
-  if (value < 6e4) return `${Math.round(value / 1e3)} s`;
-  const parts = [];
-  let rest2 = value;
-  for (const [unit, size] of STEPS) {
-    const count2 = Math.floor(rest2 / size);
-    rest2 -= count2 * size;
-    if (count2 || parts.length) parts.push(`${count2}${unit}`);
-    if (parts.length === 2) break;
-  }
-  return parts.filter((part, at) => at === 0 || !/^0/.test(part)).join(" ");
-}
-function ago(at, from = now.value) {
-  const ms = from - (typeof at === "number" ? at : Date.parse(at));
-  if (Math.abs(ms) < 1500) return "now";
-  return ms > 0 ? `${coarse(ms)} ago` : `in ${coarse(-ms)}`;
-}
-function coarse(ms) {
-  for (const [unit, size] of STEPS) if (ms >= size) return `${Math.floor(ms / size)}${unit}`;
-  return "1s";
-}
-function exact(at) {
-  const date = new Date(at);
-  const isUtc = zone.value === "utc";
-  const shown = isUtc ? date : new Date(date.getTime() - date.getTimezoneOffset() * 6e4);
-  const name = isUtc ? "UTC" : zoneName(date);
-  return `${shown.toISOString().slice(0, 23).replace("T", " ")} ${name}`;
-}
-function clock(at, withMs = false) {
-  return exact(at).slice(11, withMs ? 23 : 19);
-}
-function zoneName(date) {
-  const part = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(date).find((one) => one.type === "timeZoneName");
-  return part?.value ?? "local";
-}
-
 // console/lib/words.ts
 function count(value) {
   return value.toLocaleString("en");
@@ -1832,6 +1684,9 @@ function capital(text) {
 }
 function phrase(name) {
   return capital(name.replace(/[_-]+/g, " "));
+}
+function percent(bps) {
+  return `${(bps / 100).toFixed(bps % 100 ? bps % 10 ? 2 : 1 : 0)} %`;
 }
 
 // console/lib/toasts.ts
@@ -1900,15 +1755,140 @@ async function perform(action, values) {
   }
 }
 
+// console/lib/time.ts
+var offset = 0;
+var now = y3(Date.now());
+setInterval(() => {
+  if (document.visibilityState === "visible") now.value = Date.now() + offset;
+}, 1e3);
+var STEPS = [
+  ["d", 864e5],
+  ["h", 36e5],
+  ["m", 6e4],
+  ["s", 1e3]
+];
+function span(ms) {
+  const value = Math.max(0, ms);
+  if (value < 1e3) return `${Math.round(value)} ms`;
+  if (value < 1e4) return `${(value / 1e3).toFixed(1)} s`;
+  if (value < 6e4) return `${Math.round(value / 1e3)} s`;
+  const parts = [];
+  let rest2 = value;
+  for (const [unit, size] of STEPS) {
+    const count2 = Math.floor(rest2 / size);
+    rest2 -= count2 * size;
+    if (count2 || parts.length) parts.push(`${count2}${unit}`);
+    if (parts.length === 2) break;
+  }
+  return parts.filter((part, at) => at === 0 || !/^0/.test(part)).join(" ");
+}
+function ago(at, from2 = now.value) {
+  const ms = from2 - (typeof at === "number" ? at : Date.parse(at));
+  if (Math.abs(ms) < 1500) return "now";
+  return ms > 0 ? `${coarse(ms)} ago` : `in ${coarse(-ms)}`;
+}
+function coarse(ms) {
+  for (const [unit, size] of STEPS) if (ms >= size) return `${Math.floor(ms / size)}${unit}`;
+  return "1s";
+}
+function exact(at) {
+  const date = new Date(at);
+  const isUtc = zone.value === "utc";
+  const shown = isUtc ? date : new Date(date.getTime() - date.getTimezoneOffset() * 6e4);
+  const name = isUtc ? "UTC" : zoneName(date);
+  return `${shown.toISOString().slice(0, 23).replace("T", " ")} ${name}`;
+}
+function clock(at, withMs = false) {
+  return exact(at).slice(11, withMs ? 23 : 19);
+}
+function short(at) {
+  const options = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  if (zone.value === "utc") options.timeZone = "UTC";
+  return new Intl.DateTimeFormat("en", options).format(new Date(at));
+}
+function zoneName(date) {
+  const part = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(date).find((one) => one.type === "timeZoneName");
+  return part?.value ?? "local";
+}
+
+// node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
+var f4 = /* @__PURE__ */ Symbol.for("pv");
+var o4 = 0;
+function a4(t4, e4, n3, u4, a5, i4) {
+  e4 || (e4 = {});
+  var c4, l4, p5 = e4;
+  if ("ref" in p5 && "function" != typeof t4) for (l4 in p5 = {}, e4) "ref" == l4 ? c4 = e4[l4] : p5[l4] = e4[l4];
+  var s4 = { type: t4, props: p5, key: n3, ref: c4, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: f4, __v: --o4, __i: -1, __u: 0 };
+  return (a5 || i4) && (s4.__source = a5, s4.__self = i4), n.vnode && n.vnode(s4), s4;
+}
+
+// console/parts/icon.tsx
+var PATHS = {
+  overview: "M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-4H4zM14 8h6V4h-6z",
+  runs: "M4 6h3M4 12h3M4 18h3M10.5 6H20M10.5 12H20M10.5 18H20",
+  inbox: "M4 13l2.5-8h11L20 13v6H4zM4 13h5l1 2.5h4L15 13h5",
+  graph: "M6.5 8.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM17.5 20.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM6.5 8.5v4a5.5 5.5 0 0 0 5.5 5.5h3M17.5 15.5v-6M17.5 9.500a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5z",
+  queue: "M4 5h16v4H4zM4 11h16v4H4zM7 18.500h10",
+  worker: "M7 7h10v10H7zM10 3v4M14 3v4M10 17v4M14 17v4M3 10h4M3 14h4M17 10h4M17 14h4",
+  schedule: "M5 6h14v14H5zM5 10h14M9 3.500V7M15 3.500V7M12 13v2.500l2 1",
+  limit: "M4.500 17a8.500 8.500 0 1 1 15 0M12 15l4-5.500M12 16.500a1.500 1.500 0 1 0 0-3 1.500 1.500 0 0 0 0 3z",
+  session: "M5 5h14v10.500h-7L8 19.500v-4H5zM8.500 9h7M8.500 12h4",
+  deployment: "M12 3.500l8 4-8 4-8-4zM4 12l8 4 8-4M4 16.500l8 4 8-4",
+  archive: "M4 5h16v4H4zM5.500 9v10.500h13V9M10 13h4",
+  key: "M14.500 13.500a4.500 4.500 0 1 0-4.400-3.500L4 16v4h4v-2.500h2.500V15l1.600-1.600c.7.1 1.600.1 2.400.1zM16 8.200v.1",
+  audit: "M6 3.500h9l4 4v13H6zM15 3.500v4h4M9 12h7M9 16h5",
+  settings: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM12 3.500v2.500M12 18v2.500M3.500 12H6M18 12h2.500M6 6l1.800 1.800M16.200 16.200L18 18M18 6l-1.800 1.800M7.800 16.200L6 18",
+  lease: "M6 11h12v9.500H6zM8.500 11V8a3.500 3.500 0 0 1 7 0v3M12 14.500v2.500",
+  cause: "M12 3.800L2.800 19.700h18.400zM12 9.500v4.500M12 16.700v.1",
+  search: "M10.500 17a6.500 6.500 0 1 0 0-13 6.500 6.500 0 0 0 0 13zM15.500 15.500L20.500 20.500",
+  menu: "M4 7h16M4 12h16M4 17h16",
+  close: "M6 6l12 12M18 6L6 18",
+  check: "M5 12.500l4.500 4.500L19 7.500",
+  cross: "M7 7l10 10M17 7L7 17",
+  clock: "M12 7.500V12l3 2M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17z",
+  timer: "M12 9v4.500M9 3.500h6M12 21a7.500 7.500 0 1 0 0-15 7.500 7.500 0 0 0 0 15zM18.500 6.500L20 8",
+  dots: "M5.500 12h.1M12 12h.1M18.500 12h.1",
+  play: "M8 5.500v13l10.500-6.500z",
+  pause: "M8.500 5.500v13M15.500 5.500v13",
+  hand: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM10 9v6M14 9v6",
+  slash: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM6 6l12 12",
+  skip: "M5 6.500l7 5.500-7 5.500zM12 6.500l7 5.500-7 5.500z",
+  fork: "M12 3.500v6M12 9.500c0 5-6 4-6 9M12 9.500c0 5 6 4 6 9",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  retry: "M4.500 12a7.500 7.500 0 1 0 2.400-5.500M4 3.500v4.200h4.200",
+  edit: "M5 19h3.500L19 8.500 15.500 5 5 15.500zM13.500 7l3.500 3.500",
+  right: "M9.500 5.500L16 12l-6.500 6.500",
+  down: "M5.500 9.500L12 16l6.500-6.500",
+  up: "M12 19V6M6 11.500L12 5.500l6 6",
+  out: "M10 5H5v14h14v-5M14 4h6v6M20 4l-9 9",
+  sun: "M12 16.500a4.500 4.500 0 1 0 0-9 4.500 4.500 0 0 0 0 9zM12 2.500V5M12 19v2.500M2.500 12H5M19 12h2.500M5.300 5.300L7 7M17 17l1.700 1.700M18.700 5.300L17 7M7 17l-1.700 1.700",
+  moon: "M19.500 14.500A8 8 0 0 1 9.500 4.500a8 8 0 1 0 10 10z",
+  auto: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM12 3.500v17M12 7l5 1.500M12 11h8M12 15h7.500",
+  help: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM9.500 9.500a2.500 2.500 0 1 1 3.500 2.300c-.7.3-1 .8-1 1.700M12 16.700v.1",
+  person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.500 20.500a7.500 7.500 0 0 1 15 0",
+  bolt: "M13 3L5 13.500h5.500L10 21l8.500-11H13z",
+  flag: "M6 21V4M6 4.500h11.500l-2.500 4 2.500 4H6",
+  trash: "M5 7h14M9.500 7V4.500h5V7M7 7l1 13h8l1-13",
+  plus: "M12 5v14M5 12h14",
+  columns: "M4 5h16v14H4zM9.500 5v14M14.500 5v14",
+  download: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
+  info: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM12 11v5.500M12 7.700v.1",
+  star: "M12 4l2.500 5.200 5.500.7-4 3.900 1 5.700-5-2.800-5 2.800 1-5.700-4-3.900 5.500-.7z",
+  dot: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6z"
+};
+function Icon({ name, label }) {
+  return /* @__PURE__ */ a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", role: label ? "img" : void 0, "aria-label": label, "aria-hidden": label ? void 0 : "true", focusable: "false", children: /* @__PURE__ */ a4("path", { d: PATHS[name] }) });
+}
+
 // console/parts/basics.tsx
 function Time({ at, as = "ago" }) {
   if (!at) return /* @__PURE__ */ a4("span", { class: "faint", children: "–" });
   return /* @__PURE__ */ a4("time", { datetime: at, title: exact(at), children: as === "ago" ? ago(at, now.value) : exact(at) });
 }
-function Span({ from, until }) {
-  if (!from) return /* @__PURE__ */ a4("span", { class: "faint", children: "–" });
+function Span({ from: from2, until }) {
+  if (!from2) return /* @__PURE__ */ a4("span", { class: "faint", children: "–" });
   const end = until ? Date.parse(until) : now.value;
-  return /* @__PURE__ */ a4("span", { class: "num", children: span(end - Date.parse(from)) });
+  return /* @__PURE__ */ a4("span", { class: "num", children: span(end - Date.parse(from2)) });
 }
 async function copyText(text) {
   try {
@@ -1958,6 +1938,10 @@ function Button({ action, tone = "", hideLabel = false }) {
     }
   );
 }
+function Meter({ value, most, tone = "accent", label }) {
+  const share = most > 0 ? Math.min(1, value / most) : 0;
+  return /* @__PURE__ */ a4("span", { class: "meter", role: "img", "aria-label": label, title: label, children: /* @__PURE__ */ a4("span", { class: `meter-fill tone-${tone}`, style: { width: `${share * 100}%` } }) });
+}
 function Tabs({ tabs, name = "tab" }) {
   const chosen2 = param(name) || tabs[0].id;
   return /* @__PURE__ */ a4("nav", { class: "tabs", "aria-label": "Parts of this page", children: tabs.map((tab, at) => /* @__PURE__ */ a4("a", { href: here({ [name]: at ? tab.id : null }), "aria-current": tab.id === chosen2 ? "page" : void 0, children: [
@@ -1989,122 +1973,6 @@ function Tags({ tags }) {
     name,
     /* @__PURE__ */ a4("b", { children: value })
   ] }, name)) });
-}
-
-// console/parts/badges.tsx
-var inboxCount = y3(0);
-function watchBadges() {
-  let timer;
-  const read4 = async () => {
-    timer = void 0;
-    try {
-      const found = await call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 100 } });
-      inboxCount.value = found.items.length;
-    } catch {
-    }
-  };
-  x2(() => {
-    if (me.value) {
-      void scope.value;
-      void read4();
-    }
-  });
-  listen((changes) => {
-    const matters = changes.some((change) => change.type === "all" || change.type === "waitpoint" || change.data.state === "suspended" || change.data.from === "suspended");
-    if (matters) timer ??= setTimeout(() => void read4(), 1500);
-  });
-}
-
-// console/parts/state.tsx
-var STATES = {
-  waiting: ["plain", "clock"],
-  delayed: ["plain", "timer"],
-  rate_limited: ["warn", "limit"],
-  waiting_children: ["violet", "fork"],
-  active: ["accent", "play"],
-  suspended: ["violet", "hand"],
-  completed: ["good", "check"],
-  failed: ["danger", "cross"],
-  cancelled: ["muted", "slash"],
-  expired: ["danger", "timer"],
-  skipped: ["muted", "skip"],
-  // Of graphs, workers, lanes, queues, sessions, revisions and rollouts.
-  running: ["accent", "play"],
-  open: ["accent", "dot"],
-  closed: ["muted", "check"],
-  draining: ["warn", "timer"],
-  paused: ["warn", "pause"],
-  ready: ["good", "check"],
-  staged: ["plain", "dots"],
-  warming: ["accent", "sun"],
-  inactive: ["muted", "slash"],
-  archived: ["muted", "archive"],
-  idle: ["plain", "dot"],
-  parked: ["violet", "hand"],
-  person: ["warn", "person"],
-  ended: ["muted", "check"],
-  ok: ["good", "check"],
-  warning: ["warn", "cause"],
-  error: ["danger", "cross"],
-  live: ["good", "dot"],
-  promoted: ["good", "check"],
-  aborted: ["danger", "cross"],
-  superseded: ["muted", "skip"],
-  lost: ["danger", "cross"]
-};
-function toneOf(state) {
-  return STATES[state]?.[0] ?? "plain";
-}
-function State({ name, word }) {
-  const [tone, icon] = STATES[name] ?? ["plain", "dot"];
-  return /* @__PURE__ */ a4("span", { class: `chip tone-${tone}`, "data-state": name, children: [
-    /* @__PURE__ */ a4(Icon, { name: icon }),
-    word ?? phrase(name)
-  ] });
-}
-var RUN_STATES = [
-  "active",
-  "waiting",
-  "delayed",
-  "rate_limited",
-  "waiting_children",
-  "suspended",
-  "failed",
-  "expired",
-  "completed",
-  "cancelled",
-  "skipped"
-];
-var ENDED = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
-
-// console/parts/chart.tsx
-function Sparkline({ values, label, tone = "accent", width = 120, height = 28 }) {
-  const most = Math.max(1, ...values.map((value) => value ?? 0));
-  const step = values.length > 1 ? width / (values.length - 1) : 0;
-  const y5 = (value) => height - 2 - value / most * (height - 4);
-  const runs = [];
-  let run2 = [];
-  values.forEach((value, at) => {
-    if (value === null) {
-      if (run2.length) runs.push(run2.join(" "));
-      run2 = [];
-    } else run2.push(`${(at * step).toFixed(1)},${y5(value).toFixed(1)}`);
-  });
-  if (run2.length) runs.push(run2.join(" "));
-  return /* @__PURE__ */ a4("svg", { class: `spark tone-${tone}`, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label, children: runs.map((points) => /* @__PURE__ */ a4("g", { children: [
-    /* @__PURE__ */ a4("polygon", { points: `${points.split(" ")[0].split(",")[0]},${height} ${points} ${points.split(" ").at(-1).split(",")[0]},${height}` }),
-    /* @__PURE__ */ a4("polyline", { points })
-  ] }, points.slice(0, 16))) });
-}
-function StackedBar({ parts, label }) {
-  const whole = parts.reduce((sum, part) => sum + part.value, 0) || 1;
-  return /* @__PURE__ */ a4("div", { class: "stacked", role: "img", "aria-label": label, children: parts.map(
-    (part, at) => part.value > 0 && /* @__PURE__ */ a4("span", { class: `stacked-part ${part.tone ? `tone-${part.tone}` : `hue-${at % 6}`}`, style: { width: `${part.value / whole * 100}%` }, title: `${part.name}: ${part.value}` }, part.name)
-  ) });
-}
-function StateBar({ counts }) {
-  const parts = Object.entries(counts).map(([name, value]) => ({ name, value, tone: toneOf(name) }));
-  return /* @__PURE__ */ a4(StackedBar, { parts, label: parts.map((part) => `${part.value} ${part.name}`).join(", ") });
 }
 
 // console/parts/head.tsx
@@ -2201,316 +2069,378 @@ function Stale({ problem, at, retry }) {
   ] });
 }
 
-// console/pages/overview.tsx
-var DAY_MS = 864e5;
-var OPEN = RUN_STATES.slice(0, 6);
-async function read3(signal) {
-  const tenant2 = scope.value;
-  const since = new Date(Date.now() - DAY_MS).toISOString();
-  const [counts, snapshot, doctor, causes, trends, stuck] = await Promise.all([
-    call("GET /v1/counts", { query: { tenant: tenant2 }, signal }),
-    soft(call("GET /v1/snapshot", { signal })),
-    soft(call("GET /v1/doctor", { signal })),
-    soft(call("GET /v1/executions:causes", { query: { tenant: tenant2, since, limit: 5 }, signal })),
-    soft(call("GET /v1/trends", { query: { tenant: tenant2, span: "hour" }, signal })),
-    soft(call("GET /v1/executions", { query: { tenant: tenant2, state: "waiting,rate_limited,delayed,suspended", order: "oldest", limit: 5, why: true }, signal }))
-  ]);
-  const facts = {
-    counts: {},
-    kinds: /* @__PURE__ */ new Map(),
-    snapshot,
-    findings: doctor?.findings ?? [],
-    causes: causes?.items ?? [],
-    trends,
-    stuck: stuck?.items ?? []
-  };
-  for (const row of counts.items) {
-    facts.counts[row.state] = (facts.counts[row.state] ?? 0) + row.count;
-    const states = facts.kinds.get(row.kind) ?? {};
-    states[row.state] = (states[row.state] ?? 0) + row.count;
-    facts.kinds.set(row.kind, states);
-  }
-  return facts;
+// console/parts/state.tsx
+var STATES = {
+  waiting: ["plain", "clock"],
+  delayed: ["plain", "timer"],
+  rate_limited: ["warn", "limit"],
+  waiting_children: ["violet", "fork"],
+  active: ["accent", "play"],
+  suspended: ["violet", "hand"],
+  completed: ["good", "check"],
+  failed: ["danger", "cross"],
+  cancelled: ["muted", "slash"],
+  expired: ["danger", "timer"],
+  skipped: ["muted", "skip"],
+  // Of graphs, workers, lanes, queues, sessions, revisions and rollouts.
+  running: ["accent", "play"],
+  open: ["accent", "dot"],
+  closed: ["muted", "check"],
+  draining: ["warn", "timer"],
+  paused: ["warn", "pause"],
+  ready: ["good", "check"],
+  staged: ["plain", "dots"],
+  warming: ["accent", "sun"],
+  inactive: ["muted", "slash"],
+  archived: ["muted", "archive"],
+  idle: ["plain", "dot"],
+  parked: ["violet", "hand"],
+  person: ["warn", "person"],
+  ended: ["muted", "check"],
+  ok: ["good", "check"],
+  warning: ["warn", "cause"],
+  error: ["danger", "cross"],
+  live: ["good", "dot"],
+  promoted: ["good", "check"],
+  aborted: ["danger", "cross"],
+  superseded: ["muted", "skip"],
+  lost: ["danger", "cross"]
+};
+function toneOf(state) {
+  return STATES[state]?.[0] ?? "plain";
 }
-function Overview() {
-  const facts = useLoad(read3, [scope.value], { when: of("execution", "queue", "worker", "waitpoint"), every: 5e3 });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Overview" }),
-    /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found, { facts: data }) })
+function State({ name, word }) {
+  const [tone, icon] = STATES[name] ?? ["plain", "dot"];
+  return /* @__PURE__ */ a4("span", { class: `chip tone-${tone}`, "data-state": name, children: [
+    /* @__PURE__ */ a4(Icon, { name: icon }),
+    word ?? phrase(name)
   ] });
 }
-function Found({ facts }) {
-  const whole = Object.values(facts.counts).reduce((sum, value) => sum + value, 0);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Verdict, { facts }),
-    !whole && /* @__PURE__ */ a4(FirstRun, {}),
-    /* @__PURE__ */ a4(Tiles, { facts }),
-    /* @__PURE__ */ a4("div", { class: "columns", children: [
-      /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Failing, { causes: facts.causes }),
-        /* @__PURE__ */ a4(Kinds, { kinds: facts.kinds })
-      ] }),
-      /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Longest, { rows: facts.stuck }),
-        facts.snapshot && /* @__PURE__ */ a4(Lanes, { snapshot: facts.snapshot, trends: facts.trends }),
-        facts.snapshot && /* @__PURE__ */ a4(Queues, { snapshot: facts.snapshot })
-      ] })
-    ] })
-  ] });
+function Tag({ children, tone = "plain" }) {
+  return /* @__PURE__ */ a4("span", { class: `tag tone-${tone}`, children });
 }
-function Verdict({ facts }) {
-  const bad = facts.findings.filter((finding) => finding.level !== "ok");
-  const isWrong = bad.some((finding) => finding.level === "error");
-  const tone = isWrong ? "danger" : bad.length ? "warn" : "good";
-  const words = bad.length ? `${plural(bad.length, "thing")} ${bad.length === 1 ? "needs" : "need"} a look` : "Everything works";
-  return /* @__PURE__ */ a4("section", { class: `verdict tone-${tone}`, "aria-label": "Health", children: [
-    /* @__PURE__ */ a4("div", { class: "verdict-line", children: [
-      /* @__PURE__ */ a4(Icon, { name: bad.length ? "cause" : "check" }),
-      /* @__PURE__ */ a4("h2", { children: words }),
-      !bad.length && facts.findings.length > 0 && /* @__PURE__ */ a4("span", { class: "faint", children: [
-        plural(facts.findings.length, "check"),
-        " passed"
-      ] })
-    ] }),
-    bad.length > 0 && /* @__PURE__ */ a4("ul", { children: bad.map((finding) => /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4(State, { name: finding.level, word: finding.check.replaceAll("_", " ") }),
-      /* @__PURE__ */ a4("span", { children: finding.text }),
-      finding.fix && /* @__PURE__ */ a4("span", { class: "faint", children: finding.fix })
-    ] }, finding.check + finding.text)) })
-  ] });
-}
-function FirstRun() {
-  return /* @__PURE__ */ a4(Card, { title: "Nothing has run yet", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
-    /* @__PURE__ */ a4("p", { class: "about", children: "Submit something; it appears here at once. Without a worker it waits, and its page says so." }),
-    /* @__PURE__ */ a4(Command, { text: `holdfast submit hello --input '{"name": "Ann"}'` }),
-    /* @__PURE__ */ a4(Command, { text: "holdfast worker app:app" })
+var RUN_STATES = [
+  "active",
+  "waiting",
+  "delayed",
+  "rate_limited",
+  "waiting_children",
+  "suspended",
+  "failed",
+  "expired",
+  "completed",
+  "cancelled",
+  "skipped"
+];
+var ENDED = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
+
+// console/parts/table.tsx
+function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
+  const [at, setAt] = d2(-1);
+  const body = T2(null);
+  const move = (by) => setAt((now2) => Math.max(0, Math.min(rows.length - 1, now2 + by)));
+  useKeys(
+    href ? [
+      { keys: "j", about: "Next row", run: () => move(1) },
+      { keys: "k", about: "Previous row", run: () => move(-1) },
+      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
+    ] : [],
+    [rows, at]
+  );
+  A2(() => {
+    body.current?.children[at]?.scrollIntoView({ block: "nearest" });
+  }, [at]);
+  return /* @__PURE__ */ a4("div", { class: "table-box", children: /* @__PURE__ */ a4("table", { class: "table", "aria-label": label, children: [
+    /* @__PURE__ */ a4(Head2, { columns }),
+    /* @__PURE__ */ a4("tbody", { ref: body, children: rows.map((row, index) => /* @__PURE__ */ a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: /* @__PURE__ */ a4(Cells, { row, columns }) }, keyOf(row))) })
   ] }) });
 }
-function Tiles({ facts }) {
-  const { counts, snapshot, trends } = facts;
-  const sum = (field) => trends ? Array.from({ length: trends.points }, (_4, at) => trends.lanes.reduce((total, lane) => lane[field][at] === null || lane[field][at] === void 0 ? total : (total ?? 0) + lane[field][at], null)) : [];
-  const oldest = snapshot?.oldest_waiting;
-  const workers = snapshot?.workers ?? [];
-  const busy = workers.reduce((total, worker) => total + worker.busy, 0);
-  const slots = workers.reduce((total, worker) => total + worker.slots, 0);
-  return /* @__PURE__ */ a4("div", { class: "tiles", children: [
-    /* @__PURE__ */ a4(Tile, { icon: "play", label: "Running", value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker", values: sum("active") }),
-    /* @__PURE__ */ a4(
-      Tile,
-      {
-        icon: "clock",
-        label: "Waiting for a worker",
-        value: counts.waiting ?? 0,
-        href: to(["runs"], { state: "waiting" }),
-        note: oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits",
-        values: sum("waiting")
-      }
-    ),
-    /* @__PURE__ */ a4(Tile, { icon: "inbox", label: "Waiting for people", value: inboxCount.value, href: to(["inbox"]), note: `${count(counts.suspended ?? 0)} suspended in all` }),
-    /* @__PURE__ */ a4(Tile, { icon: "cause", label: "Failed", tone: "danger", value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day`, values: sum("failed") })
-  ] });
+function Head2({ columns }) {
+  return /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: columns.map((column) => /* @__PURE__ */ a4("th", { scope: "col", class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, style: column.width ? { width: column.width } : void 0, children: column.kind === "actions" ? /* @__PURE__ */ a4("span", { class: "hidden", children: column.label }) : column.label }, column.id)) }) });
 }
-function Tile({ icon, label, value, href, note, values = [], tone = "accent" }) {
-  return /* @__PURE__ */ a4("a", { class: "tile", href, children: [
-    /* @__PURE__ */ a4("span", { class: "tile-label", children: [
-      /* @__PURE__ */ a4(Icon, { name: icon }),
-      " ",
-      label
-    ] }),
-    /* @__PURE__ */ a4("b", { class: value && tone === "danger" ? "tone-danger toned" : "", children: brief(value) }),
-    /* @__PURE__ */ a4("span", { class: "faint small", children: note }),
-    values.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values, label: `${label} in the last hour`, tone })
-  ] });
-}
-function Failing({ causes }) {
-  return /* @__PURE__ */ a4(
-    Card,
-    {
-      title: "Failing most, last 24 hours",
-      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["causes"]), children: "All failures" }),
-      children: causes.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: causes.map((cause) => /* @__PURE__ */ a4("li", { children: [
-        /* @__PURE__ */ a4("a", { class: "line", href: to(["runs"], { state: "failed,expired", kind: cause.kind, error_type: cause.error_type }), children: [
-          /* @__PURE__ */ a4("span", { class: "line-main", children: [
-            /* @__PURE__ */ a4("b", { children: cause.kind }),
-            " ",
-            /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: cause.error_type })
-          ] }),
-          /* @__PURE__ */ a4("span", { class: "line-sub clip", children: cause.message })
-        ] }),
-        /* @__PURE__ */ a4("span", { class: "line-end", children: [
-          /* @__PURE__ */ a4("b", { class: "num", children: count(cause.count) }),
-          /* @__PURE__ */ a4(Time, { at: cause.last_at })
-        ] })
-      ] }, `${cause.kind} ${cause.error_type} ${cause.place}`)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing failed in the last day." })
-    }
-  );
-}
-function Kinds({ kinds }) {
-  const rows = [...kinds].map(([kind, states]) => ({ kind, states, sum: Object.values(states).reduce((total, value) => total + value, 0) }));
-  rows.sort((one, other) => other.sum - one.sum);
-  return /* @__PURE__ */ a4(Card, { title: "Tasks", children: rows.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: rows.slice(0, 8).map(({ kind, states, sum }) => /* @__PURE__ */ a4("li", { children: [
-    /* @__PURE__ */ a4("a", { class: "line", href: to(["runs"], { kind }), children: [
-      /* @__PURE__ */ a4("span", { class: "line-main clip", children: kind }),
-      /* @__PURE__ */ a4(StateBar, { counts: states })
-    ] }),
-    /* @__PURE__ */ a4("span", { class: "line-end", children: [
-      /* @__PURE__ */ a4("b", { class: "num", children: count(sum) }),
-      (states.failed ?? 0) > 0 ? /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: plural(states.failed, "failure") }) : /* @__PURE__ */ a4("span", { class: "faint", children: "no failure" })
-    ] })
-  ] }, kind)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "No task has run yet." }) });
-}
-function Longest({ rows }) {
-  return /* @__PURE__ */ a4(Card, { title: "Waiting longest", children: rows.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: rows.map((row) => /* @__PURE__ */ a4("li", { children: [
-    /* @__PURE__ */ a4("div", { class: "line", children: [
-      /* @__PURE__ */ a4("span", { class: "line-main", children: [
-        /* @__PURE__ */ a4(State, { name: row.state }),
-        " ",
-        /* @__PURE__ */ a4("a", { href: to(["runs", row.id]), children: row.kind }),
-        " ",
-        /* @__PURE__ */ a4(Id, { id: row.id, most: 14, href: pageOf("execution", row.id) })
-      ] }),
-      /* @__PURE__ */ a4("span", { class: "line-sub", children: row.why })
-    ] }),
-    /* @__PURE__ */ a4("span", { class: "line-end", children: /* @__PURE__ */ a4("b", { class: "num", children: ago(row.created_at).replace(" ago", "") }) })
-  ] }, row.id)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing waits." }) });
-}
-function Lanes({ snapshot, trends }) {
-  return /* @__PURE__ */ a4(
-    Card,
-    {
-      title: "Lanes",
-      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["workers"]), children: "Workers and lanes" }),
-      children: /* @__PURE__ */ a4("ul", { class: "lines", children: snapshot.lanes.slice(0, 6).map((lane) => {
-        const open = OPEN.map((state) => [state, lane.counts[state] ?? 0]).filter(([, value]) => value);
-        const waiting2 = trends?.lanes.find((one) => one.lane === lane.lane)?.waiting ?? [];
-        return /* @__PURE__ */ a4("li", { children: [
-          /* @__PURE__ */ a4("div", { class: "line", children: [
-            /* @__PURE__ */ a4("span", { class: "line-main clip", children: lane.lane }),
-            /* @__PURE__ */ a4("span", { class: "line-sub", children: open.length ? open.map(([state, value]) => `${count(value)} ${state.replaceAll("_", " ")}`).join(", ") : "idle" })
-          ] }),
-          /* @__PURE__ */ a4("span", { class: "line-chart", children: waiting2.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values: waiting2, label: `Waiting in ${lane.lane}`, width: 90 }) })
-        ] }, lane.lane);
-      }) })
-    }
-  );
-}
-function Queues({ snapshot }) {
-  const rows = snapshot.queues.filter((queue) => queue.ready || queue.dead || queue.in_flight || queue.paused);
-  if (!rows.length) return null;
-  return /* @__PURE__ */ a4(
-    Card,
-    {
-      title: "Queues",
-      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["queues"]), children: "All queues" }),
-      children: /* @__PURE__ */ a4("ul", { class: "lines", children: rows.slice(0, 6).map((queue) => /* @__PURE__ */ a4("li", { children: [
-        /* @__PURE__ */ a4("a", { class: "line", href: to(["queues", queue.name]), children: [
-          /* @__PURE__ */ a4("span", { class: "line-main clip", children: middle(queue.name, 40) }),
-          /* @__PURE__ */ a4("span", { class: "line-sub", children: [
-            count(queue.ready),
-            " ready, ",
-            count(queue.in_flight),
-            " in flight"
-          ] })
-        ] }),
-        /* @__PURE__ */ a4("span", { class: "line-end", children: queue.dead > 0 && /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: plural(queue.dead, "dead letter") }) })
-      ] }, queue.name)) })
-    }
-  );
+function Cells({ row, columns }) {
+  return /* @__PURE__ */ a4($, { children: columns.map((column) => /* @__PURE__ */ a4("td", { class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, children: column.cell(row) }, column.id)) });
 }
 
-// console/lib/run_actions.ts
-var ENDED2 = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
-function runActions(run2, steps, input) {
-  const path = { id: run2.id };
-  const id = quoted(run2.id);
-  const actions = [];
-  if (!ENDED2.has(run2.state))
-    actions.push({
-      title: `Cancel run ${run2.id}`,
-      verb: "Cancel run",
-      icon: "slash",
-      about: run2.state === "active" ? `It ends at once. Worker ${run2.worker} learns it at its next call.` : "It ends at once and never runs again, unless it is replayed.",
-      target: "POST /v1/executions/{id}/cancel",
-      path,
-      fields: [REASON],
-      body: ({ reason }) => ({ reason }),
-      cli: ({ reason }) => `cancel ${id}${option("reason", reason)}`,
-      role: "operator",
-      isDangerous: true,
-      done: () => `Cancelled ${run2.kind}.`
-    });
-  if (run2.state === "suspended")
-    actions.push({
-      title: `Resume run ${run2.id}`,
-      verb: "Resume",
-      icon: "play",
-      about: "It continues as if its wait were over; the payload is what it gets as the answer.",
-      target: "POST /v1/executions/{id}/resume",
-      path,
-      fields: [{ name: "payload", label: "Payload", kind: "json", hint: "JSON, or empty." }],
-      body: ({ payload: payload2 }) => payload2?.trim() ? `{"payload":${payload2}}` : {},
-      cli: ({ payload: payload2 }) => `resume ${id}${option("payload", payload2)}`,
-      role: "operator"
-    });
-  if (ENDED2.has(run2.state)) {
-    const names = steps.map((step) => step.name);
-    actions.push({
-      title: `Replay run ${run2.id}`,
-      verb: "Replay",
-      icon: "retry",
-      about: "The same run starts again with the same input. Recorded steps are dropped, unless you keep some.",
-      target: "POST /v1/executions/{id}/replay",
-      path,
-      fields: [...names.length ? [{ name: "from", label: "Steps", kind: "select", options: ["drop all", "keep all", ...names.map((name) => `from ${name}`)], hint: "From a step: that one and later ones run again." }] : [], REASON],
-      body: ({ from, reason }) => ({ reason, ...from === "keep all" ? { keep_steps: true } : from?.startsWith("from ") ? { from_step: from.slice(5) } : {} }),
-      cli: ({ from, reason }) => `replay ${id}${from === "keep all" ? " --keep-steps" : from?.startsWith("from ") ? option("from-step", from.slice(5)) : ""}${option("reason", reason)}`,
-      role: "operator",
-      done: () => `${run2.kind} runs again.`
-    });
-  }
-  actions.push({
-    title: `Edit and resubmit ${run2.kind}`,
-    verb: "Edit and resubmit",
-    icon: "edit",
-    about: "A new run with this input; it names this one as its origin.",
-    target: "POST /v1/executions/{id}/resubmit",
+// console/pages/archive.tsx
+function Archive() {
+  const found = useLoad(
+    async (signal) => {
+      const about = await call("GET /v1/archive", { signal });
+      const runs = about.url ? await soft(call("GET /v1/archive/executions", { query: { tenant: scope.value, limit: 200 }, signal })) : null;
+      return { about, runs: runs?.items ?? [] };
+    },
+    [scope.value],
+    { every: 15e3 }
+  );
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Archive", sub: "Ended runs with their history, kept in object storage after the store has forgotten them." }),
+    /* @__PURE__ */ a4(
+      Show,
+      {
+        of: found,
+        empty: ({ about }) => about.url ? null : /* @__PURE__ */ a4(Empty, { icon: "archive", title: "There is no archive", command: "holdfast server --archive file:///var/lib/holdfast/archive", children: "Without one, ended runs are forgotten when their retention is over." }),
+        children: ({ about, runs }) => /* @__PURE__ */ a4("div", { class: "run-grid", children: [
+          /* @__PURE__ */ a4(Card, { title: "Runs", children: runs.length ? /* @__PURE__ */ a4(
+            Table,
+            {
+              label: "Archived runs",
+              rows: runs,
+              keyOf: (row) => `${row.tenant} ${row.id}`,
+              columns: [
+                { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
+                { id: "kind", label: "Task", kind: "grow", cell: (row) => row.kind },
+                { id: "id", label: "Id", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, copy: true }) },
+                { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
+                { id: "ended", label: "Ended", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.completed_at }) }
+              ]
+            }
+          ) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "No run has been archived yet." }) }),
+          /* @__PURE__ */ a4(Card, { title: "Facts", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+            Facts,
+            {
+              rows: [
+                ["Address", /* @__PURE__ */ a4("code", { children: about.url })],
+                ["Runs", count(about.executions)],
+                ["Size", bytes(about.bytes)],
+                ["Segments", count(about.segments)],
+                ["Waiting", count(about.waiting)],
+                about.first_day !== null && ["Days", `${about.first_day} to ${about.last_day}`],
+                ["Last commit", /* @__PURE__ */ a4(Time, { at: about.committed_at })]
+              ]
+            }
+          ) }) })
+        ] })
+      }
+    )
+  ] });
+}
+
+// console/pages/audit.tsx
+function Audit() {
+  const [key, request2] = [param("key"), param("request")];
+  const [more, setMore] = d2([]);
+  const [cursor, setCursor] = d2(void 0);
+  const read4 = (at, signal) => call("GET /v1/audit", { query: { tenant: scope.value, limit: 200, ...key ? { key } : {}, ...at ? { cursor: at } : {} }, ...signal ? { signal } : {} });
+  const found = useLoad((signal) => read4(void 0, signal), [scope.value, key], { every: 1e4 });
+  const next2 = cursor === void 0 ? found.data?.next_cursor : cursor;
+  const load = async () => {
+    const page2 = await read4(next2 ?? void 0);
+    setMore([...more, ...page2.items]);
+    setCursor(page2.next_cursor);
+  };
+  const search = (event) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    setMore([]);
+    setCursor(void 0);
+    go(here({ key: String(form.get("key") ?? ""), request: String(form.get("request") ?? "") }));
+  };
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Audit log", sub: "Every call that changes something, also the refused ones." }),
+    /* @__PURE__ */ a4("form", { class: "filters", onSubmit: search, role: "search", children: [
+      /* @__PURE__ */ a4(Icon, { name: "search" }),
+      /* @__PURE__ */ a4("input", { name: "key", placeholder: "key id", "aria-label": "Key", defaultValue: key }),
+      /* @__PURE__ */ a4("input", { name: "request", placeholder: "request id, route or thing", "aria-label": "Request, route or thing", defaultValue: request2 }),
+      /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Filter" })
+    ] }),
+    /* @__PURE__ */ a4(Show, { of: found, children: (data) => {
+      const known = new Set(data.items.map((row) => row.id));
+      const rows = [...data.items, ...more.filter((row) => !known.has(row.id))].filter((row) => fits(row, request2));
+      if (!rows.length) return /* @__PURE__ */ a4(Notice, { icon: "audit", title: key || request2 ? "No entry fits" : "Nothing was changed yet" });
+      return /* @__PURE__ */ a4(Card, { children: [
+        /* @__PURE__ */ a4(
+          Table,
+          {
+            label: "Audit log",
+            rows,
+            keyOf: (row) => row.id,
+            columns: [
+              { id: "at", label: "When", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.at }) },
+              { id: "key", label: "Who", cell: (row) => row.key ? /* @__PURE__ */ a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : /* @__PURE__ */ a4("span", { class: "faint", children: "open access" }) },
+              { id: "what", label: "What", kind: "grow", cell: (row) => /* @__PURE__ */ a4("span", { class: "audit-what", children: [
+                /* @__PURE__ */ a4(Tag, { children: row.method }),
+                " ",
+                /* @__PURE__ */ a4("code", { children: row.route })
+              ] }) },
+              { id: "target", label: "Thing", drop: "narrow", cell: (row) => Object.entries(row.target).map(([name, value]) => `${name} ${value}`).join(", ") },
+              { id: "status", label: "Answer", cell: (row) => /* @__PURE__ */ a4(Tag, { tone: row.status < 400 ? "good" : "danger", children: row.code ?? row.status }) },
+              { id: "address", label: "From", drop: "medium", cell: (row) => row.address },
+              { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant ?? "" },
+              { id: "request", label: "Request", drop: "medium", kind: "id", cell: (row) => /* @__PURE__ */ a4("span", { class: "id", children: [
+                row.request.slice(-8),
+                /* @__PURE__ */ a4(Copy, { text: row.request, label: "Copy request id" })
+              ] }) }
+            ]
+          }
+        ),
+        next2 && /* @__PURE__ */ a4("footer", { class: "list-foot", children: /* @__PURE__ */ a4("button", { type: "button", class: "button slim", onClick: () => void load(), children: "Older entries" }) })
+      ] });
+    } })
+  ] });
+}
+function fits(row, text) {
+  return !text || [row.request, row.route, ...Object.values(row.target)].some((value) => value.includes(text));
+}
+
+// console/pages/causes.tsx
+var SPANS = [
+  ["", "24 hours", 864e5],
+  ["1h", "1 hour", 36e5],
+  ["7d", "7 days", 6048e5]
+];
+function Causes() {
+  const chosen2 = SPANS.find(([id]) => id === param("span")) ?? SPANS[0];
+  const found = useLoad(
+    (signal) => call("GET /v1/executions:causes", { query: { tenant: scope.value, since: new Date(Date.now() - chosen2[2]).toISOString(), limit: 100 }, signal }),
+    [scope.value, chosen2[0]],
+    { when: of("execution") }
+  );
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Failures", sub: "What failed, grouped by task, error and place. Open a group to see its runs and to replay them together." }),
+    /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "Since", children: SPANS.map(([id, label]) => /* @__PURE__ */ a4("a", { href: here({ span: id || null }), "aria-current": id === chosen2[0] ? "true" : void 0, children: label }, id)) }),
+    /* @__PURE__ */ a4(Show, { of: found, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "check", title: `Nothing failed in the last ${chosen2[1]}` }), children: (data) => /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+      Table,
+      {
+        label: "Failures",
+        rows: data.items,
+        keyOf: (row) => `${row.kind} ${row.error_type} ${row.code} ${row.place}`,
+        href: (row) => group(row),
+        columns: [
+          { id: "count", label: "Runs", kind: "num", width: "4.500rem", cell: (row) => /* @__PURE__ */ a4("b", { children: count(row.count) }) },
+          { id: "kind", label: "Task", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: group(row), children: row.kind }) },
+          {
+            id: "error",
+            label: "Error",
+            kind: "grow",
+            cell: (row) => /* @__PURE__ */ a4("span", { class: "cause", children: [
+              /* @__PURE__ */ a4("b", { class: "tone-danger toned", children: row.error_type }),
+              " ",
+              row.message
+            ] })
+          },
+          { id: "place", label: "Place", drop: "medium", cell: (row) => /* @__PURE__ */ a4("code", { children: row.place }) },
+          { id: "example", label: "Example", drop: "narrow", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.example, href: to(["runs", row.example]), most: 18 }) },
+          { id: "first", label: "First", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.first_at }) },
+          { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.last_at }) }
+        ]
+      }
+    ) }) })
+  ] });
+}
+function group(row) {
+  return to(["runs"], { state: "failed,expired", kind: row.kind, error_type: row.error_type });
+}
+
+// console/lib/deployment_actions.ts
+var MINUTES = 6e4;
+function from(where) {
+  return where.env === "local" ? "" : ` --env ${quoted(where.env)}`;
+}
+function rollbackAction(where, deployment) {
+  const past = deployment.past.map((split) => `${split.generation}: ${split.entries.map((entry) => `${entry.revision} ${percent(entry.weight_bps)}`).join(", ")}`);
+  const generation = (text) => (text ?? "").split(":")[0];
+  return {
+    title: `Roll ${where.d} back`,
+    verb: "Roll back",
+    icon: "retry",
+    about: "New sessions go by an earlier split; sessions that have begun stay where they are.",
+    target: "POST /v1/envs/{env}/deployments/{d}/rollback",
+    path: { env: where.env, d: where.d },
+    query: { tenant: where.tenant },
+    fields: [{ name: "to", label: "To the split of generation", kind: "select", options: past, initial: past[0] ?? "" }],
+    body: ({ to: to2 }) => ({ to_generation: Number(generation(to2)) }),
+    cli: ({ to: to2 }) => `split rollback ${quoted(where.d)} --to ${generation(to2)}${from(where)}`,
+    role: "operator",
+    isDangerous: true,
+    done: () => `${where.d} is rolled back.`
+  };
+}
+function lifecycleActions(where, revision) {
+  const path = { env: where.env, d: where.d, r: revision.id };
+  const make = (verb, label, icon, about) => ({
+    title: `${label} revision ${revision.id}`,
+    verb: label,
+    icon,
+    about,
+    target: `POST /v1/envs/{env}/deployments/{d}/revisions/{r}/${verb}`,
     path,
-    fields: [{ name: "input", label: "Input", kind: "json", initial: input }],
-    body: ({ input: text }) => text?.trim() ? `{"input":${text}}` : {},
-    cli: ({ input: text }) => `submit ${quoted(run2.kind)}${option("input", text)}${run2.lane === "default" ? "" : option("lane", run2.lane)}`,
-    role: "submitter",
-    done: () => "Submitted again.",
-    after: (reply) => go(to(["runs", reply.id]))
+    query: { tenant: where.tenant },
+    cli: () => `revisions ${verb} ${quoted(where.d)} ${quoted(revision.id)}${from(where)}`,
+    role: "operator",
+    done: () => `${revision.id}: ${verb}.`
   });
-  if (run2.state === "active")
-    actions.push({
-      title: `Take run ${run2.id} from its worker`,
-      verb: "Revoke lease",
-      icon: "bolt",
-      about: `Worker ${run2.worker} loses its lease, as if it had crashed. Another attempt continues after the last recorded step.`,
-      target: "POST /v1/executions/{id}/revoke-lease",
-      path,
-      fields: [REASON],
-      body: ({ reason }) => ({ reason }),
-      cli: ({ reason }) => `revoke ${id}${option("reason", reason)}`,
+  if (revision.lifecycle === "staged") return [make("warm", "Warm", "sun", "Hosts load it and judge its gates.")];
+  if (revision.lifecycle === "inactive") return [make("archive", "Archive", "archive", "It is kept for the record only.")];
+  return [];
+}
+function drainAction(where, revision, weight) {
+  if (revision.lifecycle !== "ready" || weight > 0) return [];
+  return [
+    {
+      title: `Drain revision ${revision.id}`,
+      verb: "Drain",
+      icon: "timer",
+      about: `It starts nothing more. ${revision.waiting} conversations wait on it and ${revision.running} run; without a deadline they end by themselves.`,
+      target: "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/drain",
+      path: { env: where.env, d: where.d, r: revision.id },
+      query: { tenant: where.tenant },
+      fields: [{ name: "minutes", label: "Deadline in minutes", kind: "number", hint: "Empty: none. What waits longer moves to another revision or ends." }],
+      body: ({ minutes }) => minutes ? { deadline_ms: Number(minutes) * MINUTES } : {},
+      cli: ({ minutes }) => `drain ${quoted(where.d)} ${quoted(revision.id)}${minutes ? ` --deadline ${minutes}m` : ""}${from(where)}`,
       role: "operator",
       isDangerous: true,
-      done: () => "The lease is revoked."
-    });
-  if (!ENDED2.has(run2.state))
-    actions.push({
-      title: `Set the priority of ${run2.id}`,
-      verb: "Priority",
-      icon: "up",
-      about: "From -1000 to 1000. A point of priority is worth a minute of waiting.",
-      target: "PUT /v1/executions/{id}/priority",
-      path,
-      fields: [{ name: "priority", label: "Priority", kind: "number", initial: String(run2.priority) }],
-      body: ({ priority }) => ({ priority: Number(priority) }),
-      cli: ({ priority }) => `prioritize ${id} ${priority}`,
-      role: "operator"
-    });
-  return actions;
+      done: () => `${revision.id} drains.`
+    }
+  ];
+}
+function rolloutActions(where, rollout) {
+  const make = (verb, label, icon, about) => {
+    const hasReason = verb === "pause" || verb === "abort";
+    return {
+      title: `${label} the rollout of ${rollout.revision}`,
+      verb: label,
+      icon,
+      about,
+      target: `POST /v1/envs/{env}/deployments/{d}/rollouts/{o}/${verb}`,
+      path: { env: where.env, d: where.d, o: rollout.id },
+      query: { tenant: where.tenant },
+      ...hasReason ? { fields: [REASON], body: ({ reason }) => ({ reason }) } : {},
+      cli: (values) => `rollout ${verb} ${quoted(where.d)}${hasReason ? option("reason", values.reason) : ""}${from(where)}`,
+      role: "operator",
+      isDangerous: verb === "abort",
+      done: () => `Rollout: ${verb}.`
+    };
+  };
+  return [
+    rollout.state === "paused" ? make("continue", "Continue", "play", "It goes on with the step that it is in.") : make("pause", "Pause", "pause", "It stays in its step until it is continued."),
+    make("promote", "Promote", "up", "All new sessions go to the new revision now."),
+    make("abort", "Abort", "slash", "The split before the rollout returns.")
+  ];
+}
+
+// console/parts/badges.tsx
+var inboxCount = y3(0);
+function watchBadges() {
+  let timer;
+  const read4 = async () => {
+    timer = void 0;
+    try {
+      const found = await call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 100 } });
+      inboxCount.value = found.items.length;
+    } catch {
+    }
+  };
+  x2(() => {
+    if (me.value) {
+      void scope.value;
+      void read4();
+    }
+  });
+  listen((changes) => {
+    const matters = changes.some((change) => change.type === "all" || change.type === "waitpoint" || change.data.state === "suspended" || change.data.from === "suspended");
+    if (matters) timer ??= setTimeout(() => void read4(), 1500);
+  });
 }
 
 // console/lib/exact.ts
@@ -2584,117 +2514,6 @@ ${indent}]`;
   return `{
 ${node.entries.map(([key, value]) => `${inner}${JSON.stringify(key)}: ${pretty(value, inner)}`).join(",\n")}
 ${indent}}`;
-}
-
-// console/parts/json.tsx
-var SHOWN_CHARS = 65536;
-var OPEN_ITEMS = 20;
-var SHOWN_ITEMS = 100;
-function Value({ value }) {
-  return /* @__PURE__ */ a4(Payload, { text: JSON.stringify(value) ?? "null" });
-}
-function Payload({ text, name = "payload" }) {
-  const [isWhole, setWhole] = d2(false);
-  const isLong = text.length > SHOWN_CHARS;
-  const node = !isLong || isWhole ? parse(text) : null;
-  return /* @__PURE__ */ a4("div", { class: "json", children: [
-    /* @__PURE__ */ a4("div", { class: "json-bar", children: [
-      /* @__PURE__ */ a4("span", { class: "faint small", children: bytes(new Blob([text]).size) }),
-      isLong && /* @__PURE__ */ a4("a", { class: "icon-button quiet", href: `data:application/octet-stream,${encodeURIComponent(text)}`, download: `${name}.json`, "aria-label": "Download", title: "Download", children: /* @__PURE__ */ a4(Icon, { name: "download" }) }),
-      /* @__PURE__ */ a4(Copy, { text: node ? pretty(node) : text })
-    ] }),
-    node ? /* @__PURE__ */ a4("div", { class: "json-tree", children: /* @__PURE__ */ a4(Tree, { node, depth: 0 }) }) : /* @__PURE__ */ a4("pre", { children: isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text }),
-    isLong && !isWhole && /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
-      "Show all ",
-      bytes(text.length)
-    ] })
-  ] });
-}
-function Tree({ node, depth, last: last2 = true }) {
-  const comma = last2 ? "" : ",";
-  if (node.kind === "string")
-    return /* @__PURE__ */ a4("span", { class: "json-string", children: [
-      JSON.stringify(node.value),
-      comma
-    ] });
-  if (node.kind === "plain")
-    return /* @__PURE__ */ a4("span", { class: `json-${/^[tfn]/.test(node.text) ? "word" : "number"}`, children: [
-      node.text,
-      comma
-    ] });
-  const [open, close, size] = node.kind === "array" ? ["[", "]", node.items.length] : ["{", "}", node.entries.length];
-  if (!size) return /* @__PURE__ */ a4("span", { children: `${open}${close}${comma}` });
-  return /* @__PURE__ */ a4(Branch, { node, depth, open, close: `${close}${comma}`, size });
-}
-function Branch({ node, depth, open, close, size }) {
-  const [isOpen, setOpen] = d2(depth < 2 && size <= OPEN_ITEMS * 5);
-  const [shown, setShown] = d2(SHOWN_ITEMS);
-  const entries = node.kind === "object" ? node.entries : node.kind === "array" ? node.items.map((item) => [null, item]) : [];
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("button", { type: "button", class: "json-fold", "aria-expanded": isOpen, "aria-label": `${count(size)} ${node.kind === "array" ? "items" : "fields"}`, onClick: () => setOpen(!isOpen), children: [
-      /* @__PURE__ */ a4(Icon, { name: isOpen ? "down" : "right" }),
-      open,
-      !isOpen && /* @__PURE__ */ a4("span", { class: "faint", children: [
-        " ",
-        count(size),
-        " … "
-      ] }),
-      !isOpen && close
-    ] }),
-    isOpen && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("div", { class: "json-children", children: [
-        entries.slice(0, shown).map(([key, value], at) => /* @__PURE__ */ a4("div", { class: "json-row", children: [
-          key !== null && /* @__PURE__ */ a4("span", { class: "json-key", children: [
-            JSON.stringify(key),
-            ": "
-          ] }),
-          /* @__PURE__ */ a4(Tree, { node: value, depth: depth + 1, last: at === entries.length - 1 })
-        ] }, key ?? at)),
-        entries.length > shown && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => setShown(shown + 1e3), children: [
-          count(entries.length - shown),
-          " more"
-        ] })
-      ] }),
-      /* @__PURE__ */ a4("span", { children: close })
-    ] })
-  ] });
-}
-
-// console/parts/logs.tsx
-var LEVELS = ["debug", "info", "warning", "error"];
-function Logs({ id }) {
-  const level = param("level");
-  const logs = useLoad((signal) => call("GET /v1/executions/{id}/logs", { path: { id }, query: { tenant: scope.value, limit: 500, ...level ? { level } : {} }, signal }), [id, level], { when: (change) => change.data.execution === id, every: 5e3 });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "Level", children: ["", ...LEVELS].map((one) => /* @__PURE__ */ a4("a", { href: here({ level: one || null }), "aria-current": one === level ? "true" : void 0, children: one || "all" }, one)) }),
-    /* @__PURE__ */ a4(Show, { of: logs, rows: 4, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: [
-      "Nothing was logged",
-      level ? ` at level ${level}` : "",
-      "."
-    ] }), children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((line) => /* @__PURE__ */ a4("li", { class: `log-${line.level.toLowerCase()}`, children: [
-      /* @__PURE__ */ a4("time", { datetime: line.at, title: exact(line.at), children: clock(line.at, true) }),
-      /* @__PURE__ */ a4("b", { children: line.level.toLowerCase() }),
-      /* @__PURE__ */ a4("span", { children: [
-        line.message,
-        Object.keys(line.fields).length > 0 && /* @__PURE__ */ a4("span", { class: "faint", children: [
-          " ",
-          JSON.stringify(line.fields)
-        ] }),
-        line.traceback && /* @__PURE__ */ a4("details", { children: [
-          /* @__PURE__ */ a4("summary", { children: "Traceback" }),
-          /* @__PURE__ */ a4("pre", { children: line.traceback })
-        ] })
-      ] })
-    ] }, line.id)) }) })
-  ] });
-}
-function Frames({ id }) {
-  const frames = useLoad((signal) => call("GET /v1/executions/{id}/stream", { path: { id }, query: { tenant: scope.value, limit: 200 }, signal }), [id], { every: 3e3 });
-  return /* @__PURE__ */ a4(Show, { of: frames, rows: 4, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing was streamed." }), children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((frame) => /* @__PURE__ */ a4("li", { children: [
-    /* @__PURE__ */ a4("time", { datetime: frame.at, title: exact(frame.at), children: clock(frame.at, true) }),
-    /* @__PURE__ */ a4("b", { children: frame.type }),
-    typeof frame.payload === "string" ? /* @__PURE__ */ a4("span", { children: frame.payload }) : /* @__PURE__ */ a4(Value, { value: frame.payload })
-  ] }, frame.id)) }) });
 }
 
 // console/parts/dialog.tsx
@@ -2901,7 +2720,7 @@ function Account() {
     /* @__PURE__ */ a4("div", { class: "account-row", children: [
       /* @__PURE__ */ a4(Icon, { name: "person" }),
       /* @__PURE__ */ a4("span", { class: "clip", title: caller?.roles.join(", "), children: caller?.name || caller?.key || (caller?.access === "open" ? "open access" : "…") }),
-      caller?.session && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => void logOut(), children: "Log out" })
+      caller?.session_expires_at && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => void logOut(), children: "Log out" })
     ] })
   ] });
 }
@@ -3043,6 +2862,2166 @@ function pagesFor(text) {
   }));
 }
 
+// console/parts/chart.tsx
+function Sparkline({ values, label, tone = "accent", width = 120, height = 28 }) {
+  const most = Math.max(1, ...values.map((value) => value ?? 0));
+  const step = values.length > 1 ? width / (values.length - 1) : 0;
+  const y5 = (value) => height - 2 - value / most * (height - 4);
+  const runs = [];
+  let run2 = [];
+  values.forEach((value, at) => {
+    if (value === null) {
+      if (run2.length) runs.push(run2.join(" "));
+      run2 = [];
+    } else run2.push(`${(at * step).toFixed(1)},${y5(value).toFixed(1)}`);
+  });
+  if (run2.length) runs.push(run2.join(" "));
+  return /* @__PURE__ */ a4("svg", { class: `spark tone-${tone}`, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label, children: runs.map((points) => /* @__PURE__ */ a4("g", { children: [
+    /* @__PURE__ */ a4("polygon", { points: `${points.split(" ")[0].split(",")[0]},${height} ${points} ${points.split(" ").at(-1).split(",")[0]},${height}` }),
+    /* @__PURE__ */ a4("polyline", { points })
+  ] }, points.slice(0, 16))) });
+}
+function StackedBar({ parts, label }) {
+  const whole = parts.reduce((sum, part) => sum + part.value, 0) || 1;
+  return /* @__PURE__ */ a4("div", { class: "stacked", role: "img", "aria-label": label, children: parts.map(
+    (part, at) => part.value > 0 && /* @__PURE__ */ a4("span", { class: `stacked-part ${part.tone ? `tone-${part.tone}` : `hue-${at % 6}`}`, style: { width: `${part.value / whole * 100}%` }, title: `${part.name}: ${part.value}` }, part.name)
+  ) });
+}
+function StateBar({ counts }) {
+  const parts = Object.entries(counts).map(([name, value]) => ({ name, value, tone: toneOf(name) }));
+  return /* @__PURE__ */ a4(StackedBar, { parts, label: parts.map((part) => `${part.value} ${part.name}`).join(", ") });
+}
+
+// console/parts/split.tsx
+var WHOLE = 1e4;
+var PRESETS = [100, 500, 2500, 5e3, 1e4];
+function SplitEditor({ where, deployment }) {
+  const before = Object.fromEntries(deployment.split.entries.map((entry) => [entry.revision, entry.weight_bps]));
+  const choices = deployment.revisions.filter((one) => one.lifecycle === "ready");
+  const [weights, setWeights] = d2(before);
+  A2(() => setWeights(before), [deployment.split.generation]);
+  if (!choices.length) return /* @__PURE__ */ a4(Card, { title: "Split", children: /* @__PURE__ */ a4("p", { class: "pad faint", children: "No revision is ready to serve." }) });
+  const set = (id, value) => setWeights(balanced(choices.map((one) => one.id), weights, id, value));
+  const isChanged = choices.some((one) => (weights[one.id] ?? 0) !== (before[one.id] ?? 0));
+  const entries = choices.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => ({ revision: one.id, weight_bps: weights[one.id] }));
+  const save = () => ask({
+    title: `Change the split of ${where.d}`,
+    verb: "Change",
+    about: foretold(deployment, weights).join(" "),
+    target: "PUT /v1/envs/{env}/deployments/{d}/split",
+    path: { env: where.env, d: where.d },
+    query: { tenant: where.tenant },
+    body: () => ({ entries, expected_generation: deployment.split.generation }),
+    cli: () => `split set ${where.d} ${entries.map((entry) => `${entry.revision}=${entry.weight_bps / 100}`).join(" ")} --generation ${deployment.split.generation}`,
+    role: "operator",
+    done: (reply) => `Generation ${reply.generation} serves.`
+  });
+  return /* @__PURE__ */ a4(Card, { title: "Split of new sessions", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
+    /* @__PURE__ */ a4(StackedBar, { parts: choices.map((one) => ({ name: one.id, value: weights[one.id] ?? 0 })), label: "Split" }),
+    choices.map((one, at) => /* @__PURE__ */ a4("div", { class: "split-row", children: [
+      /* @__PURE__ */ a4("i", { class: `dot hue-${at % 6}`, "aria-hidden": "true" }),
+      /* @__PURE__ */ a4("span", { class: "clip strong", children: one.id }),
+      /* @__PURE__ */ a4("input", { type: "range", min: 0, max: WHOLE, step: 100, value: weights[one.id] ?? 0, "aria-label": `Share of ${one.id}`, "aria-valuetext": percent(weights[one.id] ?? 0), onInput: (event) => set(one.id, Number(event.currentTarget.value)) }),
+      /* @__PURE__ */ a4("input", { class: "bps", inputMode: "numeric", value: weights[one.id] ?? 0, "aria-label": `Basis points of ${one.id}`, onChange: (event) => set(one.id, Number(event.currentTarget.value) || 0) }),
+      /* @__PURE__ */ a4("span", { class: "num faint", children: percent(weights[one.id] ?? 0) })
+    ] }, one.id)),
+    /* @__PURE__ */ a4("div", { class: "buttons", children: [
+      /* @__PURE__ */ a4("span", { class: "faint small", children: [
+        choices.at(-1).id,
+        ":"
+      ] }),
+      PRESETS.map((value) => /* @__PURE__ */ a4("button", { type: "button", class: "button slim", onClick: () => set(choices.at(-1).id, value), children: percent(value) }, value))
+    ] }),
+    isChanged && /* @__PURE__ */ a4("ul", { class: "foretold", role: "status", children: foretold(deployment, weights).map((text) => /* @__PURE__ */ a4("li", { children: text }, text)) }),
+    /* @__PURE__ */ a4("div", { class: "buttons end", children: [
+      isChanged && /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => setWeights(before), children: "Undo" }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "button primary", disabled: !isChanged || !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: save, children: "Change the split" })
+    ] })
+  ] }) });
+}
+function balanced(ids, weights, id, wanted) {
+  const value = Math.max(0, Math.min(WHOLE, Math.round(wanted)));
+  const others = ids.filter((one) => one !== id);
+  if (!others.length) return { [id]: WHOLE };
+  const sum = others.reduce((total, one) => total + (weights[one] ?? 0), 0);
+  const next2 = { [id]: value };
+  let rest2 = WHOLE - value;
+  others.forEach((one, at) => {
+    const share = at === others.length - 1 ? rest2 : Math.min(rest2, Math.round((WHOLE - value) * (sum ? (weights[one] ?? 0) / sum : 1 / others.length)));
+    next2[one] = share;
+    rest2 -= share;
+  });
+  return next2;
+}
+function foretold(deployment, weights) {
+  const lines = deployment.revisions.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => `From now on about ${percent(weights[one.id])} of new sessions go to ${one.id}.`);
+  for (const one of deployment.revisions)
+    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there.`);
+  lines.push("Nobody is moved.");
+  return lines;
+}
+
+// console/pages/deployments.tsx
+function Split({ deployment }) {
+  const parts = deployment.split.entries.map((entry) => ({ name: entry.revision, value: entry.weight_bps }));
+  const words2 = parts.map((part) => `${part.name} ${percent(part.value)}`).join(", ");
+  return parts.length ? /* @__PURE__ */ a4("span", { class: "split-cell", children: [
+    /* @__PURE__ */ a4(StackedBar, { parts, label: words2 }),
+    /* @__PURE__ */ a4("span", { class: "faint small", children: words2 })
+  ] }) : /* @__PURE__ */ a4("span", { class: "faint", children: "no revision serves" });
+}
+function Deployments() {
+  const env = param("env") || "local";
+  const found = useLoad(
+    async (signal) => {
+      const [envs, deployments] = await Promise.all([call("GET /v1/envs", { signal }), call("GET /v1/envs/{env}/deployments", { path: { env }, query: { tenant: scope.value, limit: 200 }, signal })]);
+      return { envs: envs.items.map((one) => one.name), deployments: deployments.items };
+    },
+    [scope.value, env],
+    { when: of("deployment"), every: 5e3 }
+  );
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Deployments", sub: "A deployment routes new sessions to revisions by weight. Sessions that have begun stay where they are." }),
+    /* @__PURE__ */ a4(Show, { of: found, children: ({ envs, deployments }) => /* @__PURE__ */ a4($, { children: [
+      envs.length > 1 && /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "Environments", children: envs.map((name) => /* @__PURE__ */ a4("a", { href: here({ env: name === "local" ? null : name }), "aria-current": name === env ? "true" : void 0, children: name }, name)) }),
+      deployments.length ? /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+        Table,
+        {
+          label: "Deployments",
+          rows: deployments,
+          keyOf: (row) => `${row.tenant} ${row.id}`,
+          href: (row) => to(["deployments", row.env, row.id]),
+          columns: [
+            { id: "id", label: "Deployment", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["deployments", row.env, row.id]), children: row.id }) },
+            { id: "pack", label: "Pack or app", drop: "narrow", cell: (row) => row.pack ?? row.app },
+            { id: "split", label: "Split", kind: "grow", cell: (row) => /* @__PURE__ */ a4(Split, { deployment: row }) },
+            { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.running, 0)) },
+            { id: "waiting", label: "Waiting", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.waiting, 0)) },
+            { id: "revisions", label: "Revisions", kind: "num", drop: "medium", cell: (row) => row.revisions.length },
+            { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
+            { id: "at", label: "Split since", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.split.at }) }
+          ]
+        }
+      ) }) : /* @__PURE__ */ a4(Empty, { icon: "deployment", title: `Nothing is deployed to ${env}`, command: "holdfast deploy examples/packs/support", children: "A deployment makes a pack or an app answer people." })
+    ] }) })
+  ] });
+}
+
+// console/pages/deployment.tsx
+function Deployment({ env, id }) {
+  const path = { env, d: id };
+  const query2 = { tenant: scope.value };
+  const found = useLoad(
+    async (signal) => {
+      const [deployment, rollouts, events2] = await Promise.all([
+        call("GET /v1/envs/{env}/deployments/{d}", { path, query: query2, signal }),
+        soft(call("GET /v1/envs/{env}/deployments/{d}/rollouts", { path, query: { ...query2, limit: 10 }, signal })),
+        soft(call("GET /v1/envs/{env}/deployments/{d}/events", { path, query: { ...query2, limit: 50 }, signal }))
+      ]);
+      return { deployment, rollouts: rollouts?.items ?? [], events: events2?.items ?? [] };
+    },
+    [env, id, scope.value],
+    { when: of("deployment", "session"), every: 4e3 }
+  );
+  A2(() => seen(`Deployment ${id}`, to(["deployments", env, id])), [env, id]);
+  return /* @__PURE__ */ a4(Show, { of: found, children: (data) => /* @__PURE__ */ a4(Found, { facts: data }) });
+}
+function Found({ facts: { deployment, rollouts, events: events2 } }) {
+  const where = { env: deployment.env, d: deployment.id, tenant: deployment.tenant };
+  const weights = new Map(deployment.split.entries.map((entry) => [entry.revision, entry.weight_bps]));
+  const active = rollouts.find((one) => one.state === "running" || one.state === "paused");
+  const chosen2 = deployment.revisions.find((one) => one.id === param("revision"));
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(
+      Head,
+      {
+        up: { label: "Deployments", page: "deployments" },
+        title: deployment.id,
+        sub: /* @__PURE__ */ a4("span", { class: "head-facts", children: [
+          /* @__PURE__ */ a4("span", { children: deployment.pack ? `pack ${deployment.pack}` : `app ${deployment.app}` }),
+          /* @__PURE__ */ a4("span", { children: [
+            "environment ",
+            deployment.env
+          ] }),
+          /* @__PURE__ */ a4("span", { children: [
+            "tenant ",
+            deployment.tenant
+          ] }),
+          /* @__PURE__ */ a4("span", { children: [
+            "generation ",
+            deployment.split.generation,
+            deployment.split.by ? ` by ${deployment.split.by}` : "",
+            " ",
+            deployment.split.at && /* @__PURE__ */ a4(Time, { at: deployment.split.at })
+          ] })
+        ] }),
+        children: deployment.past.length > 0 && /* @__PURE__ */ a4(Button, { action: rollbackAction(where, deployment) })
+      }
+    ),
+    /* @__PURE__ */ a4(Split, { deployment }),
+    active && /* @__PURE__ */ a4(Rollout, { rollout: active, where }),
+    /* @__PURE__ */ a4(Card, { title: "Revisions", children: /* @__PURE__ */ a4(
+      Table,
+      {
+        label: "Revisions",
+        rows: [...deployment.revisions].reverse(),
+        keyOf: (row) => row.id,
+        chosen: param("revision"),
+        columns: [
+          { id: "id", label: "Revision", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: here({ revision: row.id }), children: row.id }) },
+          { id: "lifecycle", label: "Lifecycle", cell: (row) => /* @__PURE__ */ a4(State, { name: row.lifecycle }) },
+          { id: "gate", label: "Held by", drop: "medium", cell: (row) => gateWords(row) },
+          { id: "weight", label: "Weight", kind: "num", cell: (row) => weights.get(row.id) ? percent(weights.get(row.id)) : /* @__PURE__ */ a4("span", { class: "faint", children: "0 %" }) },
+          { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.running) },
+          { id: "waiting", label: "Waiting", kind: "num", cell: (row) => /* @__PURE__ */ a4("a", { class: "link", href: here({ revision: row.id }), children: count(row.waiting) }) },
+          { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.oldest_wait }) },
+          { id: "digest", label: "Digest", kind: "id", drop: "medium", cell: (row) => row.digest && /* @__PURE__ */ a4("span", { class: "id", children: [
+            middle(row.digest.replace("sha256:", ""), 14),
+            /* @__PURE__ */ a4(Copy, { text: row.digest, label: "Copy digest" })
+          ] }) },
+          { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.staged_at }) },
+          { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb)) }
+        ]
+      }
+    ) }),
+    chosen2 && /* @__PURE__ */ a4(Holders, { where, revision: chosen2 }),
+    /* @__PURE__ */ a4("div", { class: "columns", children: [
+      /* @__PURE__ */ a4(SplitEditor, { where, deployment }),
+      /* @__PURE__ */ a4(Card, { title: "What has changed", children: events2.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: events2.map((event, at) => /* @__PURE__ */ a4("li", { children: [
+        /* @__PURE__ */ a4("div", { class: "line", children: [
+          /* @__PURE__ */ a4("span", { class: "line-main", children: [
+            phrase(event.event),
+            " ",
+            event.revision ?? ""
+          ] }),
+          /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+            event.generation !== null && `generation ${event.generation}, `,
+            event.by ? `by ${event.by}` : "by the server"
+          ] })
+        ] }),
+        /* @__PURE__ */ a4("span", { class: "line-end", children: /* @__PURE__ */ a4(Time, { at: event.at }) })
+      ] }, at)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing yet." }) })
+    ] })
+  ] });
+}
+function gateWords(revision) {
+  const closed = revision.gates.filter((gate) => !gate.passed);
+  return closed.map((gate) => `${gate.name}: ${gate.reason}`).join("; ");
+}
+function Holders({ where, revision }) {
+  const found = useLoad(
+    async (signal) => {
+      const path = { env: where.env, d: where.d, r: revision.id };
+      const query2 = { tenant: where.tenant };
+      const [needs, figures2] = await Promise.all([
+        call("GET /v1/envs/{env}/deployments/{d}/revisions/{r}/needs", { path, query: { ...query2, limit: 100 }, signal }),
+        soft(call("GET /v1/envs/{env}/deployments/{d}/revisions/{r}/figures", { path, query: query2, signal }))
+      ]);
+      return { needs: needs.items, figures: figures2 };
+    },
+    [revision.id],
+    { every: 5e3 }
+  );
+  return /* @__PURE__ */ a4(Card, { title: `What holds revision ${revision.id}`, children: /* @__PURE__ */ a4(Show, { of: found, rows: 3, children: ({ needs, figures: figures2 }) => /* @__PURE__ */ a4($, { children: [
+    figures2 && /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Facts, { rows: [["Turns lately", count(figures2.turns)], ["Failed", figures2.error_rate_bps === null ? "too few to say" : percent(figures2.error_rate_bps)], ["Latency p95", figures2.p95_ms === null ? "too few to say" : span(figures2.p95_ms)], revision.deadline_at !== null && ["Drained by", /* @__PURE__ */ a4(Time, { at: revision.deadline_at })]] }) }),
+    needs.length ? /* @__PURE__ */ a4(
+      Table,
+      {
+        label: "Holders",
+        rows: needs,
+        keyOf: (row) => row.execution,
+        href: (row) => to(["runs", row.execution]),
+        columns: [
+          { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
+          { id: "session", label: "Session", kind: "id", cell: (row) => row.session && /* @__PURE__ */ a4(Id, { id: row.session, href: to(["sessions", row.session]) }) },
+          { id: "run", label: "Run", kind: "id", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.execution, href: to(["runs", row.execution]) }) },
+          { id: "hold", label: "Waits for", cell: (row) => phrase(row.hold) },
+          { id: "since", label: "Since", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.since }) }
+        ]
+      }
+    ) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing needs it." })
+  ] }) }) });
+}
+function Rollout({ rollout, where }) {
+  return /* @__PURE__ */ a4(
+    Card,
+    {
+      title: `Rollout of ${rollout.revision}`,
+      extra: /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4(State, { name: rollout.state }),
+        rolloutActions(where, rollout).map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb))
+      ] }),
+      children: /* @__PURE__ */ a4("div", { class: "pad rollout", children: [
+        /* @__PURE__ */ a4("ol", { class: "rollout-steps", children: rollout.steps.map((step, at) => /* @__PURE__ */ a4("li", { "aria-current": at === rollout.step ? "step" : void 0, class: at < rollout.step ? "done" : "", children: [
+          /* @__PURE__ */ a4("b", { class: "num", children: percent(step.weight_bps) }),
+          /* @__PURE__ */ a4("span", { class: "faint", children: step.duration_ms ? `for ${span(step.duration_ms)}` : "until promoted" }),
+          at === rollout.step && /* @__PURE__ */ a4("span", { class: "small", children: [
+            "since ",
+            /* @__PURE__ */ a4(Time, { at: rollout.step_at })
+          ] })
+        ] }, at)) }),
+        /* @__PURE__ */ a4("div", { class: "stack", children: [
+          /* @__PURE__ */ a4("p", { children: rollout.verdict }),
+          /* @__PURE__ */ a4(
+            Table,
+            {
+              label: "Figures",
+              rows: [
+                { name: "New", figures: rollout.new },
+                { name: "Old", figures: rollout.old }
+              ],
+              keyOf: (row) => row.name,
+              columns: [
+                { id: "name", label: "Revision", cell: (row) => row.name },
+                { id: "turns", label: "Turns", kind: "num", cell: (row) => count(row.figures?.turns ?? 0) },
+                { id: "errors", label: "Errors", kind: "num", cell: (row) => row.figures?.error_rate_bps === null || !row.figures ? "–" : percent(row.figures.error_rate_bps) },
+                { id: "p95", label: "p95", kind: "num", cell: (row) => row.figures?.p95_ms ? span(row.figures.p95_ms) : "–" }
+              ]
+            }
+          ),
+          /* @__PURE__ */ a4("p", { class: "faint small", children: [
+            "Judged after ",
+            count(rollout.guards.min_turns),
+            " turns",
+            rollout.guards.error_rate_bps !== null && `; aborts if its error rate is ${percent(rollout.guards.error_rate_bps)} higher`,
+            rollout.guards.p95_percent !== null && `; or its p95 is more than ${rollout.guards.p95_percent} % of the old one's`,
+            "."
+          ] })
+        ] })
+      ] })
+    }
+  );
+}
+
+// console/parts/diagram.tsx
+var LABELS_FROM = 0.45;
+var MANY = 300;
+var PAD = 24;
+function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
+  const box = T2(null);
+  const [zoom, setZoom] = d2(1);
+  const [at, setAt] = d2({ x: 0, y: 0 });
+  const drag = T2(null);
+  const fit = () => {
+    const { clientWidth, clientHeight } = box.current;
+    const scale2 = Math.min(1, clientWidth / (width + 2 * PAD), clientHeight / (height + 2 * PAD));
+    setZoom(scale2);
+    setAt({ x: (clientWidth - width * scale2) / 2, y: Math.max(PAD * scale2, (clientHeight - height * scale2) / 2) });
+  };
+  A2(fit, [width, height]);
+  const scale = (by) => setZoom((now2) => Math.max(0.05, Math.min(2, now2 * by)));
+  const down = (event) => {
+    if (event.target.closest("a")) return;
+    drag.current = { x: event.clientX - at.x, y: event.clientY - at.y };
+    event.currentTarget.setPointerCapture(event.pointerId);
+  };
+  const move = (event) => {
+    if (drag.current) setAt({ x: event.clientX - drag.current.x, y: event.clientY - drag.current.y });
+  };
+  const hasLabels = zoom >= LABELS_FROM || nodes.length < MANY;
+  return /* @__PURE__ */ a4("div", { class: "diagram", ref: box, children: [
+    /* @__PURE__ */ a4(
+      "svg",
+      {
+        role: "group",
+        "aria-label": label,
+        onPointerDown: down,
+        onPointerMove: move,
+        onPointerUp: () => drag.current = null,
+        onWheel: (event) => {
+          if (!event.ctrlKey && !event.metaKey) return;
+          event.preventDefault();
+          scale(event.deltaY < 0 ? 1.1 : 0.9);
+        },
+        children: [
+          /* @__PURE__ */ a4("defs", { children: /* @__PURE__ */ a4("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto-start-reverse", children: /* @__PURE__ */ a4("path", { d: "M0 0L8 4L0 8z" }) }) }),
+          /* @__PURE__ */ a4("g", { transform: `translate(${at.x} ${at.y}) scale(${zoom})`, children: [
+            edges.map((edge) => /* @__PURE__ */ a4("path", { class: `edge edge-${edge.kind ?? "success"}`, d: curve(edge.points), "marker-end": "url(#arrow)" }, `${edge.from} ${edge.to} ${edge.kind ?? ""}`)),
+            nodes.map((node) => /* @__PURE__ */ a4(Box, { node, isChosen: node.key === chosen2, hasLabel: hasLabels }, node.key))
+          ] })
+        ]
+      }
+    ),
+    /* @__PURE__ */ a4("div", { class: "diagram-tools", children: [
+      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Closer", onClick: () => scale(1.25), children: /* @__PURE__ */ a4(Icon, { name: "plus" }) }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Further away", onClick: () => scale(0.8), children: /* @__PURE__ */ a4(Icon, { name: "down" }) }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Show all", onClick: fit, children: /* @__PURE__ */ a4(Icon, { name: "overview" }) })
+    ] })
+  ] });
+}
+function Box({ node, isChosen, hasLabel }) {
+  const inside = /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("rect", { x: -node.w / 2, y: -node.h / 2, width: node.w, height: node.h, rx: "8" }),
+    /* @__PURE__ */ a4("rect", { class: "node-edge", x: -node.w / 2, y: -node.h / 2, width: "4", height: node.h, rx: "2" }),
+    hasLabel && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("text", { x: -node.w / 2 + 14, y: node.note ? -4 : 4, class: "node-label", children: fitted(node.label, node.w) }),
+      node.note && /* @__PURE__ */ a4("text", { x: -node.w / 2 + 14, y: "13", class: "node-note", children: fitted(node.note, node.w) })
+    ] }),
+    /* @__PURE__ */ a4("title", { children: `${node.label} ${node.note}` })
+  ] });
+  const name = `node tone-${toneOf(node.state)} ${isChosen ? "chosen" : ""}`;
+  const move = `translate(${node.x} ${node.y})`;
+  return node.href ? /* @__PURE__ */ a4("g", { transform: move, children: /* @__PURE__ */ a4("a", { class: name, href: node.href, "aria-label": `${node.label}, ${node.note || node.state}`, children: inside }) }) : /* @__PURE__ */ a4("g", { class: name, transform: move, children: inside });
+}
+function fitted(text, width) {
+  const most = Math.max(4, Math.floor((width - 22) / 7));
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+function curve(points) {
+  const [first, ...rest2] = points;
+  if (!first) return "";
+  let path = `M${first[0]} ${first[1]}`;
+  let before = first;
+  for (const point of rest2) {
+    const middle2 = (before[0] + point[0]) / 2;
+    path += ` C${middle2} ${before[1]} ${middle2} ${point[1]} ${point[0]} ${point[1]}`;
+    before = point;
+  }
+  return path;
+}
+
+// console/pages/graph.tsx
+var [W, H2, GAP_X, GAP_Y] = [180, 44, 90, 20];
+function Graph({ id }) {
+  const path = { id };
+  const query2 = { tenant: scope.value };
+  const found = useLoad(
+    async (signal) => {
+      const [graph, layout] = await Promise.all([call("GET /v1/graphs/{id}", { path, query: query2, signal }), call("GET /v1/graphs/{id}/layout", { path, query: query2, signal })]);
+      return { graph, layout };
+    },
+    [id, scope.value],
+    { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) }
+  );
+  A2(() => seen(`Graph ${id}`, to(["graphs", id])), [id]);
+  return /* @__PURE__ */ a4(Show, { of: found, children: ({ graph, layout }) => /* @__PURE__ */ a4(Found2, { graph, layout }) });
+}
+function Found2({ graph, layout }) {
+  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member }));
+  const counts = {};
+  for (const member of members) counts[member.state] = (counts[member.state] ?? 0) + 1;
+  const picture = placed(graph, layout);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(
+      Head,
+      {
+        up: { label: "Graphs", page: "graphs" },
+        title: /* @__PURE__ */ a4(Id, { id: graph.id, most: 32, copy: true }),
+        sub: /* @__PURE__ */ a4("span", { class: "head-facts", children: [
+          /* @__PURE__ */ a4(State, { name: graph.state }),
+          /* @__PURE__ */ a4("span", { children: [
+            count(graph.size - graph.open),
+            " of ",
+            count(graph.size),
+            " ended"
+          ] }),
+          /* @__PURE__ */ a4("span", { children: [
+            "created ",
+            /* @__PURE__ */ a4(Time, { at: graph.created_at })
+          ] }),
+          /* @__PURE__ */ a4(Span, { from: graph.created_at, until: graph.completed_at })
+        ] }),
+        children: graphActions(graph).map((action) => /* @__PURE__ */ a4(Button, { action }, action.verb))
+      }
+    ),
+    /* @__PURE__ */ a4(StateBar, { counts }),
+    /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: picture.width, height: picture.height, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
+    /* @__PURE__ */ a4("div", { class: "run-grid", children: [
+      /* @__PURE__ */ a4(Card, { title: "Members", children: /* @__PURE__ */ a4(
+        Table,
+        {
+          label: "Members",
+          rows: members,
+          keyOf: (row) => row.key,
+          href: (row) => to(["runs", row.id]),
+          columns: [
+            { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
+            { id: "key", label: "Member", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["runs", row.id]), children: row.key }) },
+            { id: "kind", label: "Task", cell: (row) => row.kind, drop: "narrow" },
+            { id: "needs", label: "Waits for", kind: "grow", drop: "narrow", cell: (row) => graph.edges.filter((edge) => edge.to === row.key).map((edge) => `${edge.from}${edge.on === "success" ? "" : ` (${edge.on})`}`).slice(0, 6).join(", ") },
+            { id: "join", label: "Join", drop: "medium", cell: (row) => row.join.policy === "quorum" ? `${row.join.k} of them` : row.join.policy }
+          ]
+        }
+      ) }),
+      /* @__PURE__ */ a4(Card, { title: "Facts", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+        Facts,
+        {
+          rows: [
+            ["Tenant", graph.tenant],
+            ["Revision", graph.revision],
+            ["Failures", graph.failures],
+            graph.deadline_at !== null && ["Deadline", /* @__PURE__ */ a4(Time, { at: graph.deadline_at })],
+            graph.parent !== null && ["Parent", /* @__PURE__ */ a4(Id, { id: graph.parent, href: to(["runs", graph.parent]) })],
+            !!graph.reason && ["Reason", graph.reason],
+            graph.replays > 0 && ["Replays", graph.replays]
+          ]
+        }
+      ) }) })
+    ] })
+  ] });
+}
+function placed(graph, layout) {
+  const nodes = layout.nodes.map((node) => ({
+    key: node.key,
+    label: node.key,
+    note: `${node.kind} · ${graph.members[node.key]?.state ?? node.state}`,
+    state: graph.members[node.key]?.state ?? node.state,
+    href: to(["runs", node.id]),
+    x: node.x ?? node.layer * (W + GAP_X) + W / 2,
+    y: node.y ?? node.place * (H2 + GAP_Y) + H2 / 2,
+    w: node.w ?? W,
+    h: node.h ?? H2
+  }));
+  const byKey = new Map(nodes.map((node) => [node.key, node]));
+  const edges = layout.edges.map((edge) => {
+    const [from2, end] = [byKey.get(edge.from), byKey.get(edge.to)];
+    const straight = from2 && end ? [[from2.x + from2.w / 2, from2.y], [end.x - end.w / 2 - 2, end.y]] : [];
+    return { from: edge.from, to: edge.to, kind: edge.on, points: edge.points ?? straight };
+  });
+  const width = layout.size?.w ?? Math.max(W, ...nodes.map((node) => node.x + node.w / 2));
+  const height = layout.size?.h ?? Math.max(H2, ...nodes.map((node) => node.y + node.h / 2));
+  return { nodes, edges, width, height };
+}
+function graphActions(graph) {
+  if (graph.state === "running")
+    return [
+      {
+        title: `Cancel graph ${graph.id}`,
+        verb: "Cancel graph",
+        icon: "slash",
+        about: `${count(graph.open)} members have not ended.`,
+        target: "POST /v1/graphs/{id}/cancel",
+        path: { id: graph.id },
+        fields: [{ name: "policy", label: "Members", kind: "select", options: ["cancel_all", "cancel_pending", "leave"], initial: "cancel_all", hint: "cancel_pending lets those that run end; leave lets all go on." }, REASON],
+        body: ({ policy, reason }) => ({ policy, reason }),
+        cli: ({ policy, reason }) => `graphs cancel ${quoted(graph.id)}${option("policy", policy)}${option("reason", reason)}`,
+        role: "operator",
+        isDangerous: true,
+        done: (reply) => `${count(reply.cancelled)} members cancelled.`
+      }
+    ];
+  return [
+    {
+      title: `Replay graph ${graph.id}`,
+      verb: "Replay",
+      icon: "retry",
+      about: "Members that did not complete run again; results of the others stay.",
+      target: "POST /v1/graphs/{id}/replay",
+      path: { id: graph.id },
+      fields: [REASON],
+      body: ({ reason }) => ({ reason }),
+      cli: ({ reason }) => `graphs replay ${quoted(graph.id)}${option("reason", reason)}`,
+      role: "operator"
+    }
+  ];
+}
+
+// console/pages/graphs.tsx
+var STATES2 = ["running", "completed", "failed", "cancelled"];
+function Graphs() {
+  const state = param("state");
+  const found = useLoad((signal) => call("GET /v1/graphs", { query: { tenant: scope.value, limit: 200, ...state ? { state } : {} }, signal }), [scope.value, state], { when: of("execution") });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Graphs", sub: "Sets of runs in which some wait for others. The store starts each as soon as it may." }),
+    /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "States", children: ["", ...STATES2].map((one) => /* @__PURE__ */ a4("a", { href: here({ state: one || null }), "aria-current": one === state ? "true" : void 0, children: one ? phrase(one) : "All" }, one)) }),
+    /* @__PURE__ */ a4(
+      Show,
+      {
+        of: found,
+        empty: (data) => {
+          if (data.items.length) return null;
+          if (state) return /* @__PURE__ */ a4(Notice, { icon: "search", title: `No graph is ${state}` });
+          return /* @__PURE__ */ a4(Empty, { icon: "graph", title: "There is no graph", children: [
+            "Submit one with ",
+            /* @__PURE__ */ a4("code", { children: "app.graph()" }),
+            " or ",
+            /* @__PURE__ */ a4("code", { children: "POST /v1/graphs" }),
+            "."
+          ] });
+        },
+        children: (data) => /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+          Table,
+          {
+            label: "Graphs",
+            rows: data.items,
+            keyOf: (row) => row.id,
+            href: (row) => to(["graphs", row.id]),
+            columns: [
+              { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
+              { id: "id", label: "Graph", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["graphs", row.id]), most: 30 }) },
+              { id: "size", label: "Members", kind: "num", cell: (row) => count(row.size) },
+              { id: "open", label: "Open", kind: "num", cell: (row) => count(row.open) },
+              { id: "failures", label: "Failed", kind: "num", cell: (row) => /* @__PURE__ */ a4("span", { class: row.failures ? "tone-danger toned" : "", children: count(row.failures) }) },
+              { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
+              { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.created_at, until: row.completed_at }) },
+              { id: "created", label: "Created", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.created_at }) }
+            ]
+          }
+        ) })
+      }
+    )
+  ] });
+}
+
+// chat/icons.tsx
+var PATHS2 = {
+  send: "M5 12h13M12.5 6l6 6-6 6",
+  restart: "M4.5 12a7.5 7.5 0 1 0 2.4-5.5M4 3.5v4.2h4.2",
+  close: "M6 6l12 12M18 6L6 18",
+  down: "M12 5v13M6 12.5l6 6 6-6",
+  check: "M5 12.5l4.5 4.5L19 7.5",
+  clock: "M12 7.5V12l3 2M12 20.5a8.5 8.5 0 1 0 0-17 8.5 8.5 0 0 0 0 17z",
+  warning: "M12 8.5v4.5M12 16.2v.1M12 3.8L2.8 19.7h18.4z",
+  person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20.5a7.5 7.5 0 0 1 15 0",
+  out: "M10 5H5v14h14v-5M14 4h6v6M20 4l-9 9"
+};
+function Icon2({ name }) {
+  return /* @__PURE__ */ a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false", children: /* @__PURE__ */ a4("path", { d: PATHS2[name] }) });
+}
+
+// chat/words.ts
+var en = {
+  write: "Write a message",
+  begin: "Write a message to start.",
+  send: "Send",
+  online: "Online",
+  connecting: "Connecting…",
+  reconnecting: "Connecting again…",
+  offline: "Offline. Messages are sent when you are back.",
+  answering: "{0} is answering",
+  over: "Start over",
+  overAsk: "Start over?",
+  overMeans: "The conversation ends here, and this page forgets it.",
+  overFailed: "That did not work. Try again in a moment.",
+  cancel: "Cancel",
+  close: "Close chat",
+  earlier: "Earlier messages",
+  fresh: "{0} new",
+  conversation: "Conversation",
+  messages: "Messages",
+  you: "You",
+  reply: "Reply",
+  answers: "Answers",
+  waiting: "Waiting to send",
+  sending: "Sending",
+  sent: "Sent",
+  failed: "Not sent",
+  again: "Try again",
+  remove: "Remove",
+  typing: "An answer is being written.",
+  form: "Form",
+  formSent: "Form sent",
+  formOpen: "Form not filled in",
+  optional: "optional",
+  choose: "Choose",
+  empty: "Please fill this in.",
+  number: "Please write a number.",
+  integer: "Please write a whole number.",
+  yes: "yes",
+  no: "no",
+  open: "Open",
+  picture: "Picture",
+  card: "Card",
+  tooLong: "This message is too long.",
+  busy: "The last message is still being answered.",
+  full: "Too many messages are waiting for an answer.",
+  closed: "This chat is closed.",
+  nothing: "There is no chat at this address."
+};
+var words = { ...en };
+
+// chat/schema.ts
+var INPUTS = {
+  email: "email",
+  date: "date",
+  "date-time": "datetime-local",
+  time: "time",
+  uri: "url",
+  url: "url",
+  password: "password"
+};
+var LONG = 200;
+function fieldsOf(schema) {
+  const properties = objectOf(schema.properties);
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  return Object.entries(properties).map(([name, given]) => {
+    const found = resolved(objectOf(given), schema);
+    const kind = kindOf(found);
+    return {
+      name,
+      label: textOf(found.title) || wordsOf(name),
+      hint: textOf(found.description),
+      kind,
+      input: INPUTS[textOf(found.format)] ?? "text",
+      required: required.has(name),
+      initial: found.default ?? null,
+      options: optionsOf(kind === "choices" ? resolved(objectOf(found.items), schema) : found),
+      schema: found
+    };
+  });
+}
+function kindOf(schema) {
+  if (optionsOf(schema).length) return "choice";
+  switch (schema.type) {
+    case "boolean":
+    case "integer":
+    case "number":
+      return schema.type;
+    case "string":
+      return Number(schema.maxLength) > LONG ? "long" : "text";
+    case "array":
+      return "choices";
+    default:
+      return "json";
+  }
+}
+function optionsOf(schema) {
+  if (Array.isArray(schema.enum)) return schema.enum;
+  return schema.const === void 0 ? [] : [schema.const];
+}
+function resolved(schema, root2, depth = 0) {
+  if (depth > 8) return schema;
+  const { $ref, anyOf, oneOf, allOf, ...rest2 } = schema;
+  if (typeof $ref === "string" && $ref.startsWith("#/")) {
+    let target = root2;
+    for (const part of $ref.slice(2).split("/")) target = objectOf(target)[part] ?? null;
+    return { ...resolved(objectOf(target), root2, depth + 1), ...rest2 };
+  }
+  const choices = [anyOf, oneOf, allOf].find(Array.isArray);
+  const first = choices?.map(objectOf).find((one) => one.type !== "null");
+  return first ? { ...resolved(first, root2, depth + 1), ...rest2 } : schema;
+}
+function objectOf(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}
+function textOf(value) {
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
+}
+function wordsOf(name) {
+  const words2 = name.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim();
+  return words2 ? words2[0].toUpperCase() + words2.slice(1) : name;
+}
+function valueOf(field, form) {
+  if (field.kind === "boolean") return form.get(field.name) !== null;
+  if (field.kind === "choices" && field.options.length)
+    return form.getAll(field.name).map((at) => field.options[Number(at)] ?? null);
+  const text = String(form.get(field.name) ?? "").trim();
+  if (!text) {
+    if (field.required) throw new Error(words.empty);
+    return void 0;
+  }
+  if (field.kind === "choice") return field.options[Number(text)];
+  if (field.kind === "number" || field.kind === "integer") {
+    const number = Number(text);
+    if (!Number.isFinite(number)) throw new Error(words.number);
+    if (field.kind === "integer" && !Number.isInteger(number)) throw new Error(words.integer);
+    return number;
+  }
+  if (field.kind === "choices") return text.split(/\s*,\s*/);
+  if (field.kind === "json") {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
+// chat/form.tsx
+function Form({ schema, sent, before, open, send: send2 }) {
+  const fields = fieldsOf(schema);
+  const [problems, setProblems] = d2({});
+  const element = T2(null);
+  const submit = (event) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const data = {};
+    const found = {};
+    for (const field of fields) {
+      try {
+        const value = valueOf(field, form);
+        if (value !== void 0) data[field.name] = value;
+      } catch (error) {
+        found[field.name] = error.message;
+      }
+    }
+    setProblems(found);
+    const first = fields.find((field) => field.name in found);
+    if (first) element.current?.elements.namedItem(first.name)?.focus?.();
+    else send2(data, summaryOf(fields, data));
+  };
+  if (!open)
+    return /* @__PURE__ */ a4("p", { class: "note done", children: [
+      /* @__PURE__ */ a4(Icon2, { name: sent === void 0 ? "close" : "check" }),
+      sent === void 0 ? words.formOpen : words.formSent
+    ] });
+  return /* @__PURE__ */ a4("form", { class: "form", ref: element, onSubmit: submit, noValidate: true, children: /* @__PURE__ */ a4("fieldset", { children: [
+    /* @__PURE__ */ a4("legend", { class: "hidden", children: textOf(schema.title) || words.form }),
+    fields.map((field) => /* @__PURE__ */ a4(FieldView, { field, value: objectOf(before)[field.name] ?? field.initial, problem: problems[field.name] }, field.name)),
+    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary", children: words.send })
+  ] }) });
+}
+function summaryOf(fields, data) {
+  return fields.filter((field) => data[field.name] !== void 0).map((field) => `${field.label}: ${wordOf(data[field.name])}`).join("\n");
+}
+function wordOf(value) {
+  if (typeof value === "boolean") return value ? words.yes : words.no;
+  if (Array.isArray(value)) return value.map(wordOf).join(", ");
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+function FieldView({ field, value, problem }) {
+  const id = P2();
+  const hints = [field.hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ");
+  const shared = {
+    id,
+    name: field.name,
+    required: field.required,
+    "aria-invalid": problem ? "true" : void 0,
+    "aria-describedby": hints || void 0
+  };
+  const below = /* @__PURE__ */ a4($, { children: [
+    field.hint && /* @__PURE__ */ a4("p", { class: "note", id: `${id}-hint`, children: field.hint }),
+    problem && /* @__PURE__ */ a4("p", { class: "problem", id: `${id}-problem`, children: problem })
+  ] });
+  if (field.kind === "boolean")
+    return /* @__PURE__ */ a4("div", { class: "field", children: [
+      /* @__PURE__ */ a4("label", { class: "option", children: [
+        /* @__PURE__ */ a4("input", { type: "checkbox", ...shared, required: false, defaultChecked: value === true }),
+        /* @__PURE__ */ a4("span", { children: field.label })
+      ] }),
+      below
+    ] });
+  if (field.kind === "choices" && field.options.length)
+    return /* @__PURE__ */ a4("fieldset", { class: "field", children: [
+      /* @__PURE__ */ a4("legend", { children: field.label }),
+      field.options.map((option2, at) => /* @__PURE__ */ a4("label", { class: "option", children: [
+        /* @__PURE__ */ a4(
+          "input",
+          {
+            type: "checkbox",
+            name: field.name,
+            value: at,
+            defaultChecked: Array.isArray(value) && value.includes(option2)
+          }
+        ),
+        /* @__PURE__ */ a4("span", { children: wordOf(option2) })
+      ] }, at)),
+      below
+    ] });
+  return /* @__PURE__ */ a4("div", { class: "field", children: [
+    /* @__PURE__ */ a4("label", { for: id, children: [
+      field.label,
+      !field.required && /* @__PURE__ */ a4("span", { class: "note", children: [
+        " (",
+        words.optional,
+        ")"
+      ] })
+    ] }),
+    /* @__PURE__ */ a4(Control, { field, value, shared }),
+    below
+  ] });
+}
+function Control({ field, value, shared }) {
+  const text = value === null ? "" : wordOf(value);
+  if (field.kind === "choice")
+    return /* @__PURE__ */ a4("select", { ...shared, defaultValue: value === null ? "" : String(field.options.indexOf(value)), children: [
+      /* @__PURE__ */ a4("option", { value: "", children: words.choose }),
+      field.options.map((option2, at) => /* @__PURE__ */ a4("option", { value: at, selected: value !== null && option2 === value, children: wordOf(option2) }, at))
+    ] });
+  if (field.kind === "long" || field.kind === "json") return /* @__PURE__ */ a4("textarea", { ...shared, rows: 3, defaultValue: text });
+  const isNumber = field.kind === "number" || field.kind === "integer";
+  return /* @__PURE__ */ a4(
+    "input",
+    {
+      ...shared,
+      type: isNumber ? "text" : field.input,
+      inputMode: isNumber ? field.kind === "integer" ? "numeric" : "decimal" : void 0,
+      autocomplete: field.input === "email" ? "email" : "on",
+      defaultValue: text,
+      dir: "auto"
+    }
+  );
+}
+
+// console/parts/json.tsx
+var SHOWN_CHARS = 65536;
+var OPEN_ITEMS = 20;
+var SHOWN_ITEMS = 100;
+function Value({ value }) {
+  return /* @__PURE__ */ a4(Payload, { text: JSON.stringify(value) ?? "null" });
+}
+function Payload({ text, name = "payload" }) {
+  const [isWhole, setWhole] = d2(false);
+  const isLong = text.length > SHOWN_CHARS;
+  const node = !isLong || isWhole ? parse(text) : null;
+  return /* @__PURE__ */ a4("div", { class: "json", children: [
+    /* @__PURE__ */ a4("div", { class: "json-bar", children: [
+      /* @__PURE__ */ a4("span", { class: "faint small", children: bytes(new Blob([text]).size) }),
+      isLong && /* @__PURE__ */ a4("a", { class: "icon-button quiet", href: `data:application/octet-stream,${encodeURIComponent(text)}`, download: `${name}.json`, "aria-label": "Download", title: "Download", children: /* @__PURE__ */ a4(Icon, { name: "download" }) }),
+      /* @__PURE__ */ a4(Copy, { text: node ? pretty(node) : text })
+    ] }),
+    node ? /* @__PURE__ */ a4("div", { class: "json-tree", children: /* @__PURE__ */ a4(Tree, { node, depth: 0 }) }) : /* @__PURE__ */ a4("pre", { children: isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text }),
+    isLong && !isWhole && /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
+      "Show all ",
+      bytes(text.length)
+    ] })
+  ] });
+}
+function Tree({ node, depth, last: last2 = true }) {
+  const comma = last2 ? "" : ",";
+  if (node.kind === "string")
+    return /* @__PURE__ */ a4("span", { class: "json-string", children: [
+      JSON.stringify(node.value),
+      comma
+    ] });
+  if (node.kind === "plain")
+    return /* @__PURE__ */ a4("span", { class: `json-${/^[tfn]/.test(node.text) ? "word" : "number"}`, children: [
+      node.text,
+      comma
+    ] });
+  const [open, close, size] = node.kind === "array" ? ["[", "]", node.items.length] : ["{", "}", node.entries.length];
+  if (!size) return /* @__PURE__ */ a4("span", { children: `${open}${close}${comma}` });
+  return /* @__PURE__ */ a4(Branch, { node, depth, open, close: `${close}${comma}`, size });
+}
+function Branch({ node, depth, open, close, size }) {
+  const [isOpen, setOpen] = d2(depth < 2 && size <= OPEN_ITEMS * 5);
+  const [shown, setShown] = d2(SHOWN_ITEMS);
+  const entries = node.kind === "object" ? node.entries : node.kind === "array" ? node.items.map((item) => [null, item]) : [];
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("button", { type: "button", class: "json-fold", "aria-expanded": isOpen, "aria-label": `${count(size)} ${node.kind === "array" ? "items" : "fields"}`, onClick: () => setOpen(!isOpen), children: [
+      /* @__PURE__ */ a4(Icon, { name: isOpen ? "down" : "right" }),
+      open,
+      !isOpen && /* @__PURE__ */ a4("span", { class: "faint", children: [
+        " ",
+        count(size),
+        " … "
+      ] }),
+      !isOpen && close
+    ] }),
+    isOpen && /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4("div", { class: "json-children", children: [
+        entries.slice(0, shown).map(([key, value], at) => /* @__PURE__ */ a4("div", { class: "json-row", children: [
+          key !== null && /* @__PURE__ */ a4("span", { class: "json-key", children: [
+            JSON.stringify(key),
+            ": "
+          ] }),
+          /* @__PURE__ */ a4(Tree, { node: value, depth: depth + 1, last: at === entries.length - 1 })
+        ] }, key ?? at)),
+        entries.length > shown && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => setShown(shown + 1e3), children: [
+          count(entries.length - shown),
+          " more"
+        ] })
+      ] }),
+      /* @__PURE__ */ a4("span", { children: close })
+    ] })
+  ] });
+}
+
+// console/pages/inbox.tsx
+var SOON_MS = 864e5;
+function Inbox() {
+  const points = useLoad((signal) => call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 500 }, signal }), [scope.value], { when: of("waitpoint", "execution"), every: 5e3 });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Inbox", sub: "Questions that runs ask people. A run that waits for an answer holds no worker." }),
+    /* @__PURE__ */ a4(
+      Show,
+      {
+        of: points,
+        empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "inbox", title: "Nobody has to answer anything", children: "When a task waits for an approval or an answer, the question appears here." }),
+        children: (data) => /* @__PURE__ */ a4(Desk, { points: sorted(data.items) })
+      }
+    )
+  ] });
+}
+function sorted(points) {
+  const end = (point) => Date.parse(point.until ?? point.expires_at ?? "9999-01-01");
+  return [...points].sort((one, other) => end(one) - end(other));
+}
+function Desk({ points }) {
+  const at = Math.max(
+    0,
+    points.findIndex((point) => point.id === param("id"))
+  );
+  const open = (index) => {
+    const point = points[Math.max(0, Math.min(points.length - 1, index))];
+    if (point) go(here({ id: point.id }), { replace: true });
+  };
+  useKeys(
+    [
+      { keys: "j", about: "Next question", run: () => open(at + 1) },
+      { keys: "k", about: "Previous question", run: () => open(at - 1) },
+      { keys: "e", about: "Fill in the answer", run: () => document.querySelector(".answer input, .answer textarea, .answer select")?.focus() }
+    ],
+    [at, points]
+  );
+  const chosen2 = points[at];
+  return /* @__PURE__ */ a4("div", { class: "desk", children: [
+    /* @__PURE__ */ a4("ul", { class: "card desk-list", "aria-label": "Questions", children: points.map((point, index) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("a", { href: here({ id: point.id }), "aria-current": index === at ? "true" : void 0, class: "desk-item", children: [
+      /* @__PURE__ */ a4("b", { class: "clip", children: point.title || point.name }),
+      /* @__PURE__ */ a4("span", { class: "desk-sub", children: [
+        /* @__PURE__ */ a4("span", { class: "clip", children: point.kind }),
+        /* @__PURE__ */ a4(Deadline, { point })
+      ] })
+    ] }) }, point.id)) }),
+    /* @__PURE__ */ a4(Question, { point: chosen2, next: () => open(at === points.length - 1 ? at - 1 : at + 1) }, chosen2.id)
+  ] });
+}
+function Deadline({ point }) {
+  const end = point.until ?? point.expires_at;
+  if (!end) return /* @__PURE__ */ a4("span", { class: "faint", children: "no deadline" });
+  const isSoon = Date.parse(end) - now.value < SOON_MS;
+  return /* @__PURE__ */ a4("span", { class: isSoon ? "tone-danger toned" : "faint", children: [
+    isSoon ? "due " : "",
+    /* @__PURE__ */ a4(Time, { at: end })
+  ] });
+}
+function Question({ point, next: next2 }) {
+  const summary = useLoad(
+    async (signal) => {
+      const path = { id: point.execution };
+      const query2 = { tenant: scope.value };
+      const [document2, steps] = await Promise.all([soft(call("GET /v1/executions/{id}/summary", { path, query: query2, signal })), soft(call("GET /v1/executions/{id}/steps", { path, query: { ...query2, limit: 50 }, signal }))]);
+      return { document: document2?.document ?? {}, steps: (steps?.items ?? []).slice(-5) };
+    },
+    [point.id]
+  );
+  return /* @__PURE__ */ a4("div", { class: "column", children: [
+    /* @__PURE__ */ a4(Card, { title: point.title || point.name, extra: point.escalated ? /* @__PURE__ */ a4(Tag, { tone: "warn", children: "escalated" }) : void 0, children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
+      /* @__PURE__ */ a4(
+        Facts,
+        {
+          rows: [
+            ["Run", /* @__PURE__ */ a4(Id, { id: point.execution, href: to(["runs", point.execution]), copy: true })],
+            ["Task", point.kind],
+            ["Tenant", point.tenant],
+            ["Asked", /* @__PURE__ */ a4(Time, { at: point.created_at })],
+            ["Until", /* @__PURE__ */ a4(Deadline, { point })],
+            point.wanted !== null && ["Answers", `${point.came.length} of ${point.wanted}${point.came.length ? `, by ${point.came.join(", ")}` : ""}`],
+            point.answerers.length > 0 && ["May answer", point.answerers.join(", ")]
+          ]
+        }
+      ),
+      summary.data && Object.keys(summary.data.document).length > 0 && /* @__PURE__ */ a4("details", { open: true, children: [
+        /* @__PURE__ */ a4("summary", { children: "Summary of the run" }),
+        /* @__PURE__ */ a4(Value, { value: summary.data.document })
+      ] }),
+      seesPayloads() && summary.data && summary.data.steps.length > 0 && /* @__PURE__ */ a4("details", { children: [
+        /* @__PURE__ */ a4("summary", { children: "What it did last" }),
+        summary.data.steps.map((step) => /* @__PURE__ */ a4("div", { class: "pair", children: [
+          /* @__PURE__ */ a4("b", { children: step.name }),
+          /* @__PURE__ */ a4(Value, { value: step.result })
+        ] }, step.name))
+      ] })
+    ] }) }),
+    /* @__PURE__ */ a4(Answer, { point, next: next2 })
+  ] });
+}
+function Answer({ point, next: next2 }) {
+  const [who, setWho] = d2(me.value?.name ?? me.value?.key ?? "operator");
+  const [comment, setComment] = d2("");
+  const [json, setJson] = d2("");
+  const [problem, setProblem] = d2(null);
+  const [armed, setArmed] = d2(null);
+  const schema = point.schema;
+  const hasFields = !!schema && typeof schema === "object" && Object.keys(schema.properties ?? {}).length > 0;
+  const names = point.signals.length ? point.signals : ["approve", "deny"];
+  const isAllowed = may("operator") || may("worker");
+  const answer = async (name, payload2) => {
+    try {
+      const { token } = await call("GET /v1/executions/{id}/waitpoints/{wp}/token", { path: { id: point.execution, wp: point.id }, query: { tenant: scope.value, ...point.personal ? { person: who } : {} } });
+      const { effect } = await call("POST /v1/signals/{waitpoint}", { path: { waitpoint: point.id }, body: { token, name, payload: payload2, source: { type: "user", identity: who } } });
+      tell(effect === "duplicate" ? `${who} has answered already.` : `Answered: ${name}.`, "good");
+      setProblem(null);
+      next2();
+      reloadAll();
+    } catch (error) {
+      setProblem(error instanceof Problem ? error : new Problem(0, "page_failed", String(error), ""));
+    }
+    setArmed(null);
+  };
+  const decide = (name) => {
+    const given = json.trim();
+    if (given && !parse(given)) return setProblem(new Problem(0, "not_json", "The answer is not JSON.", ""));
+    void answer(name, given ? JSON.parse(given) : { approved: name === "approve", ...comment ? { comment } : {} });
+  };
+  useKeys(
+    hasFields ? [] : [
+      { keys: "a", about: "Approve (Enter confirms)", run: () => setArmed("approve") },
+      { keys: "d", about: "Deny (Enter confirms)", run: () => setArmed("deny") },
+      { keys: "Enter", about: "Confirm", run: () => armed && decide(armed) },
+      { keys: "Escape", about: "Back", run: () => setArmed(null) }
+    ],
+    [armed, json, comment, who]
+  );
+  const isJson = param("as") === "json";
+  A2(() => setProblem(null), [isJson]);
+  return /* @__PURE__ */ a4(Card, { title: "Answer", children: /* @__PURE__ */ a4("div", { class: "pad stack answer", children: [
+    !isAllowed && /* @__PURE__ */ a4("p", { class: "problem", children: "Answering here needs the role operator." }),
+    point.answerers.length > 0 ? /* @__PURE__ */ a4("label", { class: "field", children: [
+      /* @__PURE__ */ a4("span", { children: "Answer as" }),
+      /* @__PURE__ */ a4("select", { value: who, onChange: (event) => setWho(event.currentTarget.value), children: [.../* @__PURE__ */ new Set([who, ...point.answerers])].map((name) => /* @__PURE__ */ a4("option", { children: name }, name)) })
+    ] }) : /* @__PURE__ */ a4("label", { class: "field", children: [
+      /* @__PURE__ */ a4("span", { children: "Answer as" }),
+      /* @__PURE__ */ a4("input", { value: who, onInput: (event) => setWho(event.currentTarget.value) })
+    ] }),
+    hasFields && /* @__PURE__ */ a4(Tabs, { name: "as", tabs: [{ id: "form", label: "Form" }, { id: "json", label: "JSON" }] }),
+    hasFields && !isJson ? /* @__PURE__ */ a4(Form, { schema, sent: void 0, before: void 0, open: isAllowed, send: (data) => void answer(names[0], data) }) : /* @__PURE__ */ a4($, { children: [
+      !hasFields && /* @__PURE__ */ a4("label", { class: "field", children: [
+        /* @__PURE__ */ a4("span", { children: "Comment" }),
+        /* @__PURE__ */ a4("input", { value: comment, onInput: (event) => setComment(event.currentTarget.value) })
+      ] }),
+      hasFields && /* @__PURE__ */ a4("div", { class: "json-answer", children: [
+        /* @__PURE__ */ a4("label", { class: "field", children: [
+          /* @__PURE__ */ a4("span", { children: "Answer in JSON" }),
+          /* @__PURE__ */ a4("textarea", { class: "mono", rows: 6, value: json, onInput: (event) => setJson(event.currentTarget.value), spellcheck: false })
+        ] }),
+        schema && /* @__PURE__ */ a4("details", { open: true, children: [
+          /* @__PURE__ */ a4("summary", { children: "Schema" }),
+          /* @__PURE__ */ a4(Value, { value: schema })
+        ] })
+      ] }),
+      armed && /* @__PURE__ */ a4("p", { role: "status", class: "tone-warn toned", children: [
+        "Press Enter to ",
+        armed,
+        ", Esc to go back."
+      ] }),
+      /* @__PURE__ */ a4("div", { class: "buttons", children: names.map((name) => /* @__PURE__ */ a4("button", { type: "button", class: `button ${name === "deny" ? "danger" : name === names[0] ? "primary" : ""} ${armed === name ? "armed" : ""}`, disabled: !isAllowed, onClick: () => decide(name), children: [
+        /* @__PURE__ */ a4(Icon, { name: name === "deny" ? "cross" : "check" }),
+        " ",
+        name[0].toUpperCase() + name.slice(1)
+      ] }, name)) })
+    ] }),
+    problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
+      problem.message,
+      /* @__PURE__ */ a4(ProblemFacts, { problem })
+    ] }),
+    /* @__PURE__ */ a4(SameCommand, { point, who })
+  ] }) });
+}
+function SameCommand({ point, who }) {
+  const text = `holdfast signal ${quoted(point.id)} approve --payload '{"approved": true}' --as ${quoted(who)}`;
+  return /* @__PURE__ */ a4("details", { class: "commands", children: [
+    /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
+    /* @__PURE__ */ a4("div", { class: "command", children: [
+      /* @__PURE__ */ a4("pre", { children: text }),
+      /* @__PURE__ */ a4(Copy, { text, label: "Copy command" })
+    ] }),
+    /* @__PURE__ */ a4("p", { class: "hint", children: [
+      "People without access answer at a link: ",
+      /* @__PURE__ */ a4("code", { children: [
+        "holdfast waitpoints token ",
+        middle(point.id, 30)
+      ] }),
+      "."
+    ] })
+  ] });
+}
+
+// console/pages/keys.tsx
+var DAY_MS = 864e5;
+var made = y3(null);
+function Keys() {
+  const found = useLoad((abort) => call("GET /v1/keys", { signal: abort }), [], { every: 15e3 });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "API keys", sub: "A key belongs to one tenant, or to an operator of all, and has roles. The server checks them at every call.", children: /* @__PURE__ */ a4(Button, { action: create(), tone: "primary" }) }),
+    /* @__PURE__ */ a4(
+      Show,
+      {
+        of: found,
+        empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "key", title: "There is no key", command: "holdfast keys create --role admin", children: "Until there is one, this server answers only on this machine, and every caller acts as the operator. With the first key, callers without one are refused." }),
+        children: (data) => /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+          Table,
+          {
+            label: "Keys",
+            rows: data.items,
+            keyOf: (row) => row.id,
+            chosen: param("id"),
+            columns: [
+              { id: "name", label: "Name", cell: (row) => /* @__PURE__ */ a4("b", { class: "strong", children: row.name || "unnamed" }) },
+              { id: "id", label: "Id", kind: "id", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, copy: true }) },
+              { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: stateOf(row) === "live" ? "live" : "ended", word: { live: "Valid", revoked: "Revoked", expired: "Expired" }[stateOf(row)] }) },
+              { id: "tenant", label: "Tenant", cell: (row) => row.tenant ?? "all" },
+              { id: "roles", label: "Roles", cell: (row) => /* @__PURE__ */ a4("span", { class: "buttons", children: row.roles.map((role) => /* @__PURE__ */ a4(Tag, { children: role }, role)) }) },
+              { id: "used", label: "Last used", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.last_used_at }) },
+              { id: "expires", label: "Expires", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.expires_at }) },
+              { id: "created", label: "Created", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.created_at }) },
+              { id: "act", label: "Actions", kind: "actions", cell: (row) => stateOf(row) === "live" && /* @__PURE__ */ a4(Button, { action: revoke(row), tone: "slim" }) }
+            ]
+          }
+        ) })
+      }
+    ),
+    made.value && /* @__PURE__ */ a4(Dialog, { title: "The key", close: () => made.value = null, children: [
+      /* @__PURE__ */ a4("p", { class: "about", children: "Copy it now. The server keeps only its digest, so it is never shown again." }),
+      /* @__PURE__ */ a4("div", { class: "command", children: [
+        /* @__PURE__ */ a4("code", { children: made.value.secret }),
+        /* @__PURE__ */ a4(Copy, { text: made.value.secret, label: "Copy key" })
+      ] })
+    ] })
+  ] });
+}
+function stateOf(key) {
+  if (key.revoked_at) return "revoked";
+  return key.expires_at && Date.parse(key.expires_at) < now.value ? "expired" : "live";
+}
+function create() {
+  return {
+    title: "Create an API key",
+    verb: "Create key",
+    icon: "plus",
+    target: "POST /v1/keys",
+    fields: [
+      { name: "name", label: "Name", kind: "text", hint: "What it is for." },
+      { name: "role", label: "Role", kind: "select", options: ["viewer", "submitter", "worker", "operator", "admin"], initial: "viewer" },
+      { name: "tenant", label: "Tenant", kind: "text", hint: "Empty: all tenants." },
+      { name: "days", label: "Expires after days", kind: "number", hint: "Empty: never." }
+    ],
+    body: ({ name, role, tenant: tenant2, days }) => ({ name, roles: [role], ...tenant2 ? { tenant: tenant2 } : {}, ...days ? { ttl_ms: Number(days) * DAY_MS } : {} }),
+    cli: ({ name, role, tenant: tenant2, days }) => `keys create --role ${role}${option("name", name)}${option("tenant", tenant2)}${days ? ` --ttl ${days}d` : ""}`,
+    role: "admin",
+    done: () => "The key is created.",
+    after: (reply) => made.value = reply
+  };
+}
+function revoke(key) {
+  return {
+    title: `Revoke key ${key.name || key.id}`,
+    verb: "Revoke",
+    icon: "slash",
+    about: "Every server refuses it within 5 seconds. This cannot be undone.",
+    target: "DELETE /v1/keys/{key}",
+    path: { key: key.id },
+    cli: () => `keys revoke ${quoted(key.id)}`,
+    role: "admin",
+    isDangerous: true,
+    done: () => "The key is revoked."
+  };
+}
+
+// console/pages/leases.tsx
+function Leases() {
+  const key = param("key");
+  const search = (event) => {
+    event.preventDefault();
+    go(here({ key: String(new FormData(event.currentTarget).get("key") ?? "").trim() }));
+  };
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Writer leases", sub: "A lease gives one process the right to write something, and fences off those that had it before." }),
+    /* @__PURE__ */ a4("form", { class: "filters", onSubmit: search, role: "search", children: [
+      /* @__PURE__ */ a4(Icon, { name: "search" }),
+      /* @__PURE__ */ a4("input", { name: "key", placeholder: "Key of a lease, such as ledger/main", "aria-label": "Key", defaultValue: key, spellcheck: false }),
+      /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Show" })
+    ] }),
+    key ? /* @__PURE__ */ a4(Lease, { name: key }, key) : /* @__PURE__ */ a4(Empty, { icon: "lease", title: "Name a lease", command: "holdfast writer-lease show ledger/main", children: "Leases are found by the key that their holders use." })
+  ] });
+}
+function Lease({ name }) {
+  const found = useLoad((signal) => call("GET /v1/writer-leases/{key}", { path: { key: name }, query: { tenant: scope.value }, signal }), [name, scope.value], { every: 3e3 });
+  return /* @__PURE__ */ a4(Show, { of: found, children: (lease) => {
+    const isHeld = !lease.released && Date.parse(lease.expires_at) > now.value;
+    return /* @__PURE__ */ a4("div", { class: "columns", children: [
+      /* @__PURE__ */ a4(Card, { title: lease.key, children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+        Facts,
+        {
+          rows: [
+            ["State", /* @__PURE__ */ a4(State, { name: isHeld ? "live" : "ended", word: isHeld ? "Held" : lease.released ? "Released" : "Expired" })],
+            ["Holder", lease.holder],
+            ["Incarnation", /* @__PURE__ */ a4("code", { children: lease.incarnation })],
+            ["Token", `term ${lease.token.term}, generation ${lease.token.generation}`],
+            ["Held since", /* @__PURE__ */ a4(Time, { at: lease.acquired_at })],
+            ["Until", /* @__PURE__ */ a4(Time, { at: lease.expires_at })],
+            ["Lives for", span(lease.ttl_ms)],
+            lease.successor !== null && ["Successor", lease.successor]
+          ]
+        }
+      ) }) }),
+      /* @__PURE__ */ a4(Card, { title: "Holders before", children: lease.holders.length ? /* @__PURE__ */ a4(
+        Table,
+        {
+          label: "Holders before",
+          rows: lease.holders,
+          keyOf: (row) => `${row.token.term} ${row.token.generation}`,
+          columns: [
+            { id: "holder", label: "Holder", cell: (row) => row.holder },
+            { id: "token", label: "Token", kind: "num", cell: (row) => `${row.token.term}.${row.token.generation}` },
+            { id: "since", label: "Acquired", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.acquired_at }) },
+            { id: "ended", label: "Ended", cell: (row) => phrase(row.ended) }
+          ]
+        }
+      ) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nobody held it before." }) })
+    ] });
+  } });
+}
+
+// console/pages/limits.tsx
+function Limits() {
+  const found = useLoad(
+    async (signal) => {
+      const query2 = { tenant: scope.value, limit: 500 };
+      const [budgets, quotas, rules] = await Promise.all([call("GET /v1/budgets", { query: query2, signal }), call("GET /v1/quotas", { query: query2, signal }), soft(call("GET /v1/rules", { signal }))]);
+      return { budgets: budgets.items, quotas: quotas.items, rules: rules?.items ?? [] };
+    },
+    [scope.value],
+    { when: of("execution"), every: 5e3 }
+  );
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Budgets and quotas", sub: "Budgets count what is spent, such as tokens or money. Quotas limit how many runs start or run at once." }),
+    /* @__PURE__ */ a4(
+      Show,
+      {
+        of: found,
+        empty: (data) => data.budgets.length || data.quotas.length ? null : /* @__PURE__ */ a4(Empty, { icon: "limit", title: "Nothing is limited", command: "holdfast quotas create mail-api --max-concurrent 5", children: "A run that names a budget or a quota starts only while it admits it." }),
+        children: ({ budgets, quotas, rules }) => /* @__PURE__ */ a4($, { children: [
+          budgets.length > 0 && /* @__PURE__ */ a4(Card, { title: "Budgets", children: /* @__PURE__ */ a4("ul", { class: "lines", children: budgets.map((budget) => /* @__PURE__ */ a4(Budget, { budget, subjects: rules.filter((rule) => rule.limit === "budget" && rule.id === budget.id).map((rule) => `${rule.subject} ${rule.value}`) }, budget.id)) }) }),
+          quotas.length > 0 && /* @__PURE__ */ a4(Card, { title: "Quotas", children: /* @__PURE__ */ a4(
+            Table,
+            {
+              label: "Quotas",
+              rows: quotas,
+              keyOf: (row) => row.id,
+              chosen: param("id"),
+              columns: [
+                { id: "id", label: "Quota", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: here({ id: row.id }), children: row.id }) },
+                {
+                  id: "running",
+                  label: "Running",
+                  cell: (row) => row.max_concurrent === null ? /* @__PURE__ */ a4("span", { class: "num", children: count(row.running) }) : /* @__PURE__ */ a4(Share, { value: row.running, most: row.max_concurrent, label: "running" })
+                },
+                {
+                  id: "window",
+                  label: "Started in the window",
+                  drop: "narrow",
+                  cell: (row) => row.max_per_window === null ? /* @__PURE__ */ a4("span", { class: "faint", children: "no limit" }) : /* @__PURE__ */ a4(Share, { value: row.in_window, most: row.max_per_window, label: `in ${span(row.window_ms ?? 0)}` })
+                },
+                { id: "waiting", label: "Waiting", kind: "num", cell: (row) => /* @__PURE__ */ a4("a", { href: to(["runs"], { state: "rate_limited" }), children: count(row.waiting) }) },
+                { id: "frees", label: "Frees", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.frees_at }) },
+                { id: "rules", label: "For", drop: "medium", cell: (row) => rules.filter((rule) => rule.limit === "quota" && rule.id === row.id).map((rule) => `${rule.subject} ${rule.value}`).join(", ") },
+                { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
+                { id: "act", label: "Actions", kind: "actions", cell: (row) => /* @__PURE__ */ a4(Button, { action: setQuota(row), tone: "slim" }) }
+              ]
+            }
+          ) })
+        ] })
+      }
+    )
+  ] });
+}
+function Share({ value, most, label }) {
+  return /* @__PURE__ */ a4("span", { class: "pair", children: [
+    /* @__PURE__ */ a4(Meter, { value, most, tone: value >= most ? "warn" : "accent", label: `${value} of ${most} ${label}` }),
+    /* @__PURE__ */ a4("span", { class: "num", children: [
+      count(value),
+      " / ",
+      count(most)
+    ] })
+  ] });
+}
+function Budget({ budget, subjects }) {
+  return /* @__PURE__ */ a4("li", { class: param("id") === budget.id ? "chosen-line" : "", children: [
+    /* @__PURE__ */ a4("div", { class: "stack-s", children: [
+      /* @__PURE__ */ a4("span", { class: "line-main", children: [
+        /* @__PURE__ */ a4("b", { children: budget.id }),
+        /* @__PURE__ */ a4("span", { class: "faint small", children: [
+          budget.tenant,
+          budget.parent ? `, part of ${budget.parent}` : "",
+          ", at the limit: ",
+          budget.on_hard,
+          subjects.length ? `, for ${subjects.join(", ")}` : ""
+        ] }),
+        budget.waiting > 0 && /* @__PURE__ */ a4("span", { class: "tone-warn toned", children: [
+          count(budget.waiting),
+          " waiting"
+        ] })
+      ] }),
+      Object.entries(budget.limits).map(([dimension, limit]) => {
+        const used = (budget.usage[dimension] ?? 0) + (budget.reserved[dimension] ?? 0);
+        const most = limit.hard ?? limit.soft ?? 0;
+        const tone = limit.hard !== null && used >= limit.hard ? "danger" : limit.soft !== null && used >= limit.soft ? "warn" : "accent";
+        return /* @__PURE__ */ a4("span", { class: "budget-row", children: [
+          /* @__PURE__ */ a4("span", { class: "clip", children: dimension }),
+          /* @__PURE__ */ a4(Meter, { value: used, most, tone, label: `${used} of ${most} ${dimension}` }),
+          /* @__PURE__ */ a4("span", { class: "num", children: [
+            count(used),
+            " / ",
+            count(most),
+            limit.soft !== null && limit.hard !== null && /* @__PURE__ */ a4("span", { class: "faint", children: [
+              " warns at ",
+              count(limit.soft)
+            ] })
+          ] })
+        ] }, dimension);
+      })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "line-end", children: [
+      budget.breaches.hard > 0 && /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: [
+        count(budget.breaches.hard),
+        " refused"
+      ] }),
+      budget.next_reset_at && /* @__PURE__ */ a4("span", { children: [
+        "resets ",
+        /* @__PURE__ */ a4(Time, { at: budget.next_reset_at })
+      ] }),
+      /* @__PURE__ */ a4("span", { class: "buttons", children: [
+        /* @__PURE__ */ a4(Button, { action: grant(budget), tone: "slim" }),
+        /* @__PURE__ */ a4(Button, { action: reset(budget), tone: "slim" })
+      ] })
+    ] })
+  ] });
+}
+function grant(budget) {
+  const dimensions = Object.keys(budget.limits);
+  const limits = (values) => Object.fromEntries(dimensions.filter((name) => values[name]?.trim()).map((name) => [name, { hard: Number(values[name]) }]));
+  return {
+    title: `Change the limits of ${budget.id}`,
+    verb: "Change",
+    icon: "edit",
+    about: "Runs that wait for this budget start as soon as it admits them.",
+    target: "PATCH /v1/budgets/{id}",
+    path: { id: budget.id },
+    query: { tenant: budget.tenant },
+    fields: dimensions.map((name) => ({ name, label: `${name}, at most`, kind: "number", initial: String(budget.limits[name].hard ?? "") })),
+    body: (values) => ({ limits: limits(values) }),
+    cli: (values) => `budgets set ${quoted(budget.id)}${dimensions.map((name) => option("hard", `${name}=${values[name] ?? ""}`)).join("")}`,
+    role: "operator",
+    done: () => `The limits of ${budget.id} are changed.`
+  };
+}
+function reset(budget) {
+  return {
+    title: `Reset ${budget.id}`,
+    verb: "Reset",
+    icon: "retry",
+    about: "What was used counts as nothing from now on.",
+    target: "POST /v1/budgets/{id}/reset",
+    path: { id: budget.id },
+    query: { tenant: budget.tenant },
+    cli: () => `budgets reset ${quoted(budget.id)}`,
+    role: "operator",
+    isDangerous: true,
+    done: () => `${budget.id} starts again.`
+  };
+}
+function setQuota(quota) {
+  const numbers = ({ max_concurrent, max_per_window, window_ms }) => ({
+    ...max_concurrent ? { max_concurrent: Number(max_concurrent) } : {},
+    ...max_per_window ? { max_per_window: Number(max_per_window), window_ms: Number(window_ms) } : {}
+  });
+  return {
+    title: `Change quota ${quota.id}`,
+    verb: "Change",
+    icon: "edit",
+    target: "PUT /v1/quotas/{id}",
+    path: { id: quota.id },
+    query: { tenant: quota.tenant },
+    fields: [
+      { name: "max_concurrent", label: "Running at once, at most", kind: "number", initial: String(quota.max_concurrent ?? "") },
+      { name: "max_per_window", label: "Starts in a window, at most", kind: "number", initial: String(quota.max_per_window ?? "") },
+      { name: "window_ms", label: "Window in ms", kind: "number", initial: String(quota.window_ms ?? "") }
+    ],
+    body: numbers,
+    cli: ({ max_concurrent, max_per_window, window_ms }) => `quotas set ${quoted(quota.id)}${option("max-concurrent", max_concurrent)}${option("max-per-window", max_per_window)}${window_ms ? ` --window ${span(Number(window_ms)).replaceAll(" ", "")}` : ""}`,
+    role: "operator",
+    done: () => `Quota ${quota.id} is changed.`
+  };
+}
+
+// console/pages/login.tsx
+function Login() {
+  const [problem, setProblem] = d2("");
+  const [isBusy, setBusy] = d2(false);
+  const submit = async (event) => {
+    event.preventDefault();
+    const key = String(new FormData(event.currentTarget).get("key") ?? "").trim();
+    setBusy(true);
+    try {
+      await logIn(key);
+    } catch (error) {
+      setProblem(error instanceof Problem ? error.message : String(error));
+    }
+    setBusy(false);
+  };
+  return /* @__PURE__ */ a4("main", { class: "login", children: /* @__PURE__ */ a4("form", { onSubmit: submit, noValidate: true, children: [
+    /* @__PURE__ */ a4("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "mark", children: /* @__PURE__ */ a4("path", { d: "M12 2.500v6M12 15.500v6M5 7.500c0 5 14 4 14 9M19 7.500c0 5-14 4-14 9" }) }),
+    /* @__PURE__ */ a4("h1", { children: "Holdfast" }),
+    /* @__PURE__ */ a4("p", { class: "about", children: "Log in with an API key. The browser keeps a session of 12 hours and never the key." }),
+    /* @__PURE__ */ a4("label", { class: "field", children: [
+      /* @__PURE__ */ a4("span", { children: "API key" }),
+      /* @__PURE__ */ a4("input", { name: "key", type: "password", autocomplete: "off", autofocus: true, required: true, "aria-invalid": problem ? "true" : void 0, "aria-describedby": problem ? "login-problem" : void 0 })
+    ] }),
+    problem && /* @__PURE__ */ a4("p", { class: "problem", id: "login-problem", role: "alert", children: problem }),
+    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary wide", disabled: isBusy, children: [
+      /* @__PURE__ */ a4(Icon, { name: "key" }),
+      " Log in"
+    ] }),
+    /* @__PURE__ */ a4("p", { class: "hint", children: [
+      "An administrator makes one with ",
+      /* @__PURE__ */ a4("code", { children: "holdfast keys create --role operator" }),
+      "."
+    ] })
+  ] }) });
+}
+
+// console/pages/new.tsx
+function NewRun() {
+  const tasks = useLoad((signal) => call("GET /v1/tasks", { query: { tenant: scope.value }, signal }), [scope.value]);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { up: { label: "Runs", page: "runs" }, title: "New run" }),
+    /* @__PURE__ */ a4(
+      Show,
+      {
+        of: tasks,
+        empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "runs", title: "No worker has published a task", command: "holdfast worker app:app", children: "A task appears here when a worker that runs it has started once." }),
+        children: (data) => /* @__PURE__ */ a4(Submit, { tasks: data.items.map((item) => item) })
+      }
+    )
+  ] });
+}
+function Submit({ tasks }) {
+  const task = tasks.find((one) => one.name === param("kind")) ?? tasks[0];
+  const schema = task.input;
+  const hasFields = !!schema && Object.keys(schema.properties ?? {}).length > 0;
+  const isJson = !hasFields || param("as") === "json";
+  const [text, setText] = d2("");
+  const [problem, setProblem] = d2(null);
+  const submit = async (input) => {
+    if (input.trim() && !parse(input)) return setProblem(new Problem(0, "not_json", "The input is not JSON.", ""));
+    const body = `{"kind":${JSON.stringify(task.name)}${scope.value ? `,"tenant":${JSON.stringify(scope.value)}` : ""}${input.trim() ? `,"input":${input}` : ""}}`;
+    try {
+      const response = await send("POST", addressOf("POST /v1/executions"), body);
+      const { id } = await response.json();
+      tell(`Submitted ${task.name}.`, "good");
+      go(to(["runs", id]));
+    } catch (error) {
+      setProblem(error instanceof Problem ? error : new Problem(0, "page_failed", String(error), ""));
+    }
+  };
+  const command = `holdfast submit ${quoted(task.name)}${option("input", isJson ? text : "…")}`;
+  return /* @__PURE__ */ a4("div", { class: "run-grid", children: [
+    /* @__PURE__ */ a4(Card, { title: "Input", children: /* @__PURE__ */ a4("div", { class: "pad stack answer", children: [
+      /* @__PURE__ */ a4("label", { class: "field", children: [
+        /* @__PURE__ */ a4("span", { children: "Task" }),
+        /* @__PURE__ */ a4("select", { value: task.name, onChange: (event) => go(here({ kind: event.currentTarget.value }), { replace: true }), children: tasks.map((one) => /* @__PURE__ */ a4("option", { children: one.name }, one.name)) }),
+        task.description && /* @__PURE__ */ a4("p", { class: "hint", children: task.description })
+      ] }),
+      hasFields && /* @__PURE__ */ a4(Tabs, { name: "as", tabs: [{ id: "form", label: "Form" }, { id: "json", label: "JSON" }] }),
+      isJson ? /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4("label", { class: "field", children: [
+          /* @__PURE__ */ a4("span", { children: "Input in JSON" }),
+          /* @__PURE__ */ a4("textarea", { class: "mono", rows: 10, value: text, spellcheck: false, onInput: (event) => setText(event.currentTarget.value) })
+        ] }),
+        /* @__PURE__ */ a4("div", { class: "buttons", children: /* @__PURE__ */ a4("button", { type: "button", class: "button primary", disabled: !may("submitter") && !may("operator"), onClick: () => void submit(text), children: "Submit" }) })
+      ] }) : /* @__PURE__ */ a4(Form, { schema, sent: void 0, before: void 0, open: true, send: (data) => void submit(JSON.stringify(data)) }, task.name),
+      problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
+        problem.message,
+        /* @__PURE__ */ a4(ProblemFacts, { problem })
+      ] }),
+      /* @__PURE__ */ a4("details", { class: "commands", children: [
+        /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
+        /* @__PURE__ */ a4("div", { class: "command", children: [
+          /* @__PURE__ */ a4("pre", { children: command }),
+          /* @__PURE__ */ a4(Copy, { text: command, label: "Copy command" })
+        ] })
+      ] })
+    ] }) }),
+    /* @__PURE__ */ a4(Card, { title: "What the task says", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Value, { value: task }) }) })
+  ] });
+}
+
+// console/pages/overview.tsx
+var DAY_MS2 = 864e5;
+var OPEN = RUN_STATES.slice(0, 6);
+async function read3(signal) {
+  const tenant2 = scope.value;
+  const since = new Date(Date.now() - DAY_MS2).toISOString();
+  const [counts, snapshot, doctor, causes, trends, stuck] = await Promise.all([
+    call("GET /v1/counts", { query: { tenant: tenant2 }, signal }),
+    soft(call("GET /v1/snapshot", { signal })),
+    soft(call("GET /v1/doctor", { signal })),
+    soft(call("GET /v1/executions:causes", { query: { tenant: tenant2, since, limit: 5 }, signal })),
+    soft(call("GET /v1/trends", { query: { tenant: tenant2, span: "hour" }, signal })),
+    soft(call("GET /v1/executions", { query: { tenant: tenant2, state: "waiting,rate_limited,delayed,suspended", order: "oldest", limit: 5, why: true }, signal }))
+  ]);
+  const facts = {
+    counts: {},
+    kinds: /* @__PURE__ */ new Map(),
+    snapshot,
+    findings: doctor?.findings ?? [],
+    causes: causes?.items ?? [],
+    trends,
+    stuck: stuck?.items ?? []
+  };
+  for (const row of counts.items) {
+    facts.counts[row.state] = (facts.counts[row.state] ?? 0) + row.count;
+    const states = facts.kinds.get(row.kind) ?? {};
+    states[row.state] = (states[row.state] ?? 0) + row.count;
+    facts.kinds.set(row.kind, states);
+  }
+  return facts;
+}
+function Overview() {
+  const facts = useLoad(read3, [scope.value], { when: of("execution", "queue", "worker", "waitpoint"), every: 5e3 });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Overview" }),
+    /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found3, { facts: data }) })
+  ] });
+}
+function Found3({ facts }) {
+  const whole = Object.values(facts.counts).reduce((sum, value) => sum + value, 0);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Verdict, { facts }),
+    !whole && /* @__PURE__ */ a4(FirstRun, {}),
+    /* @__PURE__ */ a4(Tiles, { facts }),
+    /* @__PURE__ */ a4("div", { class: "columns", children: [
+      /* @__PURE__ */ a4("div", { class: "column", children: [
+        /* @__PURE__ */ a4(Failing, { causes: facts.causes }),
+        /* @__PURE__ */ a4(Kinds, { kinds: facts.kinds })
+      ] }),
+      /* @__PURE__ */ a4("div", { class: "column", children: [
+        /* @__PURE__ */ a4(Longest, { rows: facts.stuck }),
+        facts.snapshot && /* @__PURE__ */ a4(Lanes, { snapshot: facts.snapshot, trends: facts.trends }),
+        facts.snapshot && /* @__PURE__ */ a4(Queues, { snapshot: facts.snapshot })
+      ] })
+    ] })
+  ] });
+}
+function Verdict({ facts }) {
+  const bad = facts.findings.filter((finding) => finding.level !== "ok");
+  const isWrong = bad.some((finding) => finding.level === "error");
+  const tone = isWrong ? "danger" : bad.length ? "warn" : "good";
+  const words2 = bad.length ? `${plural(bad.length, "thing")} ${bad.length === 1 ? "needs" : "need"} a look` : "Everything works";
+  return /* @__PURE__ */ a4("section", { class: `verdict tone-${tone}`, "aria-label": "Health", children: [
+    /* @__PURE__ */ a4("div", { class: "verdict-line", children: [
+      /* @__PURE__ */ a4(Icon, { name: bad.length ? "cause" : "check" }),
+      /* @__PURE__ */ a4("h2", { children: words2 }),
+      !bad.length && facts.findings.length > 0 && /* @__PURE__ */ a4("span", { class: "faint", children: [
+        plural(facts.findings.length, "check"),
+        " passed"
+      ] })
+    ] }),
+    bad.length > 0 && /* @__PURE__ */ a4("ul", { children: bad.map((finding) => /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4(State, { name: finding.level, word: finding.check.replaceAll("_", " ") }),
+      /* @__PURE__ */ a4("span", { children: finding.text }),
+      finding.fix && /* @__PURE__ */ a4("span", { class: "faint", children: finding.fix })
+    ] }, finding.check + finding.text)) })
+  ] });
+}
+function FirstRun() {
+  return /* @__PURE__ */ a4(Card, { title: "Nothing has run yet", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
+    /* @__PURE__ */ a4("p", { class: "about", children: "Submit something; it appears here at once. Without a worker it waits, and its page says so." }),
+    /* @__PURE__ */ a4(Command, { text: `holdfast submit hello --input '{"name": "Ann"}'` }),
+    /* @__PURE__ */ a4(Command, { text: "holdfast worker app:app" })
+  ] }) });
+}
+function Tiles({ facts }) {
+  const { counts, snapshot, trends } = facts;
+  const sum = (field) => trends ? Array.from({ length: trends.points }, (_4, at) => trends.lanes.reduce((total, lane) => lane[field][at] === null || lane[field][at] === void 0 ? total : (total ?? 0) + lane[field][at], null)) : [];
+  const oldest = snapshot?.oldest_waiting;
+  const workers = snapshot?.workers ?? [];
+  const busy = workers.reduce((total, worker) => total + worker.busy, 0);
+  const slots = workers.reduce((total, worker) => total + worker.slots, 0);
+  return /* @__PURE__ */ a4("div", { class: "tiles", children: [
+    /* @__PURE__ */ a4(Tile, { icon: "play", label: "Running", value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker", values: sum("active") }),
+    /* @__PURE__ */ a4(
+      Tile,
+      {
+        icon: "clock",
+        label: "Waiting for a worker",
+        value: counts.waiting ?? 0,
+        href: to(["runs"], { state: "waiting" }),
+        note: oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits",
+        values: sum("waiting")
+      }
+    ),
+    /* @__PURE__ */ a4(Tile, { icon: "inbox", label: "Waiting for people", value: inboxCount.value, href: to(["inbox"]), note: `${count(counts.suspended ?? 0)} suspended in all` }),
+    /* @__PURE__ */ a4(Tile, { icon: "cause", label: "Failed", tone: "danger", value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day`, values: sum("failed") })
+  ] });
+}
+function Tile({ icon, label, value, href, note, values = [], tone = "accent" }) {
+  return /* @__PURE__ */ a4("a", { class: "tile", href, children: [
+    /* @__PURE__ */ a4("span", { class: "tile-label", children: [
+      /* @__PURE__ */ a4(Icon, { name: icon }),
+      " ",
+      label
+    ] }),
+    /* @__PURE__ */ a4("b", { class: value && tone === "danger" ? "tone-danger toned" : "", children: brief(value) }),
+    /* @__PURE__ */ a4("span", { class: "faint small", children: note }),
+    values.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values, label: `${label} in the last hour`, tone })
+  ] });
+}
+function Failing({ causes }) {
+  return /* @__PURE__ */ a4(
+    Card,
+    {
+      title: "Failing most, last 24 hours",
+      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["causes"]), children: "All failures" }),
+      children: causes.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: causes.map((cause) => /* @__PURE__ */ a4("li", { children: [
+        /* @__PURE__ */ a4("a", { class: "line", href: to(["runs"], { state: "failed,expired", kind: cause.kind, error_type: cause.error_type }), children: [
+          /* @__PURE__ */ a4("span", { class: "line-main", children: [
+            /* @__PURE__ */ a4("b", { children: cause.kind }),
+            " ",
+            /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: cause.error_type })
+          ] }),
+          /* @__PURE__ */ a4("span", { class: "line-sub clip", children: cause.message })
+        ] }),
+        /* @__PURE__ */ a4("span", { class: "line-end", children: [
+          /* @__PURE__ */ a4("b", { class: "num", children: count(cause.count) }),
+          /* @__PURE__ */ a4(Time, { at: cause.last_at })
+        ] })
+      ] }, `${cause.kind} ${cause.error_type} ${cause.place}`)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing failed in the last day." })
+    }
+  );
+}
+function Kinds({ kinds }) {
+  const rows = [...kinds].map(([kind, states]) => ({ kind, states, sum: Object.values(states).reduce((total, value) => total + value, 0) }));
+  rows.sort((one, other) => other.sum - one.sum);
+  return /* @__PURE__ */ a4(Card, { title: "Tasks", children: rows.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: rows.slice(0, 8).map(({ kind, states, sum }) => /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("a", { class: "line", href: to(["runs"], { kind }), children: [
+      /* @__PURE__ */ a4("span", { class: "line-main clip", children: kind }),
+      /* @__PURE__ */ a4(StateBar, { counts: states })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "line-end", children: [
+      /* @__PURE__ */ a4("b", { class: "num", children: count(sum) }),
+      (states.failed ?? 0) > 0 ? /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: plural(states.failed, "failure") }) : /* @__PURE__ */ a4("span", { class: "faint", children: "no failure" })
+    ] })
+  ] }, kind)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "No task has run yet." }) });
+}
+function Longest({ rows }) {
+  return /* @__PURE__ */ a4(Card, { title: "Waiting longest", children: rows.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: rows.map((row) => /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("div", { class: "line", children: [
+      /* @__PURE__ */ a4("span", { class: "line-main", children: [
+        /* @__PURE__ */ a4(State, { name: row.state }),
+        " ",
+        /* @__PURE__ */ a4("a", { href: to(["runs", row.id]), children: row.kind }),
+        " ",
+        /* @__PURE__ */ a4(Id, { id: row.id, most: 14, href: pageOf("execution", row.id) })
+      ] }),
+      /* @__PURE__ */ a4("span", { class: "line-sub", children: row.why })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "line-end", children: /* @__PURE__ */ a4("b", { class: "num", children: ago(row.created_at).replace(" ago", "") }) })
+  ] }, row.id)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing waits." }) });
+}
+function Lanes({ snapshot, trends }) {
+  return /* @__PURE__ */ a4(
+    Card,
+    {
+      title: "Lanes",
+      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["workers"]), children: "Workers and lanes" }),
+      children: /* @__PURE__ */ a4("ul", { class: "lines", children: snapshot.lanes.slice(0, 6).map((lane) => {
+        const open = OPEN.map((state) => [state, lane.counts[state] ?? 0]).filter(([, value]) => value);
+        const waiting2 = trends?.lanes.find((one) => one.lane === lane.lane)?.waiting ?? [];
+        return /* @__PURE__ */ a4("li", { children: [
+          /* @__PURE__ */ a4("div", { class: "line", children: [
+            /* @__PURE__ */ a4("span", { class: "line-main clip", children: lane.lane }),
+            /* @__PURE__ */ a4("span", { class: "line-sub", children: open.length ? open.map(([state, value]) => `${count(value)} ${state.replaceAll("_", " ")}`).join(", ") : "idle" })
+          ] }),
+          /* @__PURE__ */ a4("span", { class: "line-chart", children: waiting2.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values: waiting2, label: `Waiting in ${lane.lane}`, width: 90 }) })
+        ] }, lane.lane);
+      }) })
+    }
+  );
+}
+function Queues({ snapshot }) {
+  const rows = snapshot.queues.filter((queue) => queue.ready || queue.dead || queue.in_flight || queue.paused);
+  if (!rows.length) return null;
+  return /* @__PURE__ */ a4(
+    Card,
+    {
+      title: "Queues",
+      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["queues"]), children: "All queues" }),
+      children: /* @__PURE__ */ a4("ul", { class: "lines", children: rows.slice(0, 6).map((queue) => /* @__PURE__ */ a4("li", { children: [
+        /* @__PURE__ */ a4("a", { class: "line", href: to(["queues", queue.name]), children: [
+          /* @__PURE__ */ a4("span", { class: "line-main clip", children: middle(queue.name, 40) }),
+          /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+            count(queue.ready),
+            " ready, ",
+            count(queue.in_flight),
+            " in flight"
+          ] })
+        ] }),
+        /* @__PURE__ */ a4("span", { class: "line-end", children: queue.dead > 0 && /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: plural(queue.dead, "dead letter") }) })
+      ] }, queue.name)) })
+    }
+  );
+}
+
+// console/pages/queues.tsx
+function figures(stats) {
+  const groups = Object.values(stats?.groups ?? {});
+  const sum = (field) => stats?.[field] ?? groups.reduce((total, group2) => total + group2[field], 0);
+  return { ready: sum("ready"), delayed: sum("delayed"), in_flight: sum("in_flight"), dead: sum("dead") };
+}
+function Queues2() {
+  const rows = useLoad(
+    async (signal) => {
+      const [queues, trends] = await Promise.all([
+        all((cursor) => call("GET /v1/queues", { query: { tenant: scope.value, limit: 200, ...cursor ? { cursor } : {} }, signal }), 200),
+        soft(call("GET /v1/trends", { query: { tenant: scope.value, span: "hour" }, signal }))
+      ]);
+      return Promise.all(
+        queues.map(async (queue) => ({
+          queue,
+          stats: await soft(call("GET /v1/queues/{name}/stats", { path: { name: queue.name }, query: { tenant: queue.tenant }, signal })),
+          ready: trends?.queues.find((one) => one.queue === queue.name)?.ready ?? []
+        }))
+      );
+    },
+    [scope.value],
+    { when: of("queue"), every: 5e3 }
+  );
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Queues", sub: "Messages between programs: work queues, where one consumer gets each message, and fan-out queues, where every group does." }),
+    /* @__PURE__ */ a4(
+      Show,
+      {
+        of: rows,
+        empty: (data) => data.length ? null : /* @__PURE__ */ a4(Empty, { icon: "queue", title: "There is no queue", command: "holdfast queues define orders --dead-letter orders-dead", children: "A queue takes messages and hands each to a consumer until it is acknowledged." }),
+        children: (data) => /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+          Table,
+          {
+            label: "Queues",
+            rows: data,
+            keyOf: (row) => `${row.queue.tenant} ${row.queue.name}`,
+            href: (row) => to(["queues", row.queue.name]),
+            columns: [
+              {
+                id: "name",
+                label: "Queue",
+                cell: ({ queue }) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["queues", queue.name], queue.tenant === "default" ? {} : { tenant: queue.tenant }), children: queue.name })
+              },
+              { id: "mode", label: "Mode", drop: "narrow", cell: ({ queue }) => queue.takes_dead_letters ? /* @__PURE__ */ a4(Tag, { tone: "danger", children: "dead letters" }) : queue.mode },
+              { id: "state", label: "State", drop: "narrow", cell: ({ queue }) => /* @__PURE__ */ a4(State, { name: queue.paused ? "paused" : "ready", word: queue.paused ? "Paused" : "Open" }) },
+              { id: "ready", label: "Ready", kind: "num", cell: ({ stats }) => count(figures(stats).ready) },
+              { id: "flight", label: "In flight", kind: "num", cell: ({ stats }) => count(figures(stats).in_flight) },
+              { id: "delayed", label: "Delayed", kind: "num", drop: "medium", cell: ({ stats }) => count(figures(stats).delayed) },
+              { id: "dead", label: "Dead", kind: "num", cell: ({ stats }) => /* @__PURE__ */ a4("span", { class: figures(stats).dead ? "tone-danger toned" : "", children: count(figures(stats).dead) }) },
+              { id: "pushed", label: "Pushed", kind: "num", drop: "medium", cell: ({ stats }) => count(stats?.pushed ?? 0) },
+              { id: "trend", label: "Last hour", drop: "medium", width: "8rem", cell: ({ ready, queue }) => ready.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values: ready, label: `Ready in ${queue.name}` }) },
+              { id: "tenant", label: "Tenant", drop: "medium", cell: ({ queue }) => queue.tenant },
+              { id: "act", label: "Actions", kind: "actions", cell: ({ queue }) => /* @__PURE__ */ a4(Button, { action: pauseAction(queue), tone: "slim", hideLabel: true }) }
+            ]
+          }
+        ) })
+      }
+    )
+  ] });
+}
+function pauseAction(queue) {
+  const verb = queue.paused ? "resume" : "pause";
+  return {
+    title: `${queue.paused ? "Resume" : "Pause"} queue ${queue.name}`,
+    verb: queue.paused ? "Resume" : "Pause",
+    icon: queue.paused ? "play" : "pause",
+    about: queue.paused ? "Consumers get messages again." : "Producers can push; consumers get nothing until it is resumed.",
+    target: queue.paused ? "POST /v1/queues/{name}/resume" : "POST /v1/queues/{name}/pause",
+    path: { name: queue.name },
+    query: { tenant: queue.tenant },
+    cli: () => `queues ${verb} ${quoted(queue.name)}`,
+    role: "operator",
+    done: () => `Queue ${queue.name} is ${queue.paused ? "open again" : "paused"}.`
+  };
+}
+
+// console/pages/queue.tsx
+function Queue({ name }) {
+  const path = { name };
+  const query2 = { tenant: scope.value };
+  const facts = useLoad(
+    async (signal) => {
+      const [queue, stats] = await Promise.all([call("GET /v1/queues/{name}", { path, query: query2, signal }), call("GET /v1/queues/{name}/stats", { path, query: query2, signal })]);
+      const group2 = queue.mode === "fanout" ? param("group") || queue.groups[0] : void 0;
+      const about = { ...query2, ...group2 ? { group: group2 } : {} };
+      const [pending, messages] = await Promise.all([
+        call("GET /v1/queues/{name}/pending", { path, query: { ...about, limit: 100 }, signal }),
+        call("GET /v1/queues/{name}/peek", { path, query: { ...about, count: 100 }, signal })
+      ]);
+      return { queue, stats, pending: pending.items, messages: messages.items };
+    },
+    [name, scope.value, param("group")],
+    { when: of("queue"), every: 5e3 }
+  );
+  A2(() => seen(`Queue ${name}`, to(["queues", name])), [name]);
+  return /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found4, { facts: data }) });
+}
+function Found4({ facts: { queue, stats, pending, messages } }) {
+  const numbers = figures(stats);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { up: { label: "Queues", page: "queues" }, title: queue.name, sub: /* @__PURE__ */ a4(State, { name: queue.paused ? "paused" : "ready", word: queue.paused ? "Paused" : "Open" }), children: [
+      /* @__PURE__ */ a4(Button, { action: pauseAction(queue) }),
+      queue.takes_dead_letters && /* @__PURE__ */ a4(Button, { action: redrive(queue, null) }),
+      /* @__PURE__ */ a4(Button, { action: purge(queue, numbers.ready + numbers.delayed) })
+    ] }),
+    /* @__PURE__ */ a4("div", { class: "run-grid", children: [
+      /* @__PURE__ */ a4(Card, { children: [
+        /* @__PURE__ */ a4("div", { class: "tabs-pad", children: /* @__PURE__ */ a4(
+          Tabs,
+          {
+            tabs: [
+              ...queue.takes_dead_letters ? [{ id: "causes", label: "Causes" }] : [],
+              { id: "ready", label: "Next messages", count: messages.length },
+              { id: "flight", label: "In flight", count: pending.length }
+            ]
+          }
+        ) }),
+        /* @__PURE__ */ a4(Part, { queue, pending, messages })
+      ] }),
+      /* @__PURE__ */ a4("div", { class: "column", children: [
+        /* @__PURE__ */ a4(Card, { title: "Figures", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Facts, { rows: ["ready", "delayed", "in_flight", "dead"].map((field) => [field.replace("_", " "), count(numbers[field])]).concat([["pushed", count(stats.pushed)], ["acknowledged", count(stats.acked ?? 0)], ["expired", count(stats.expired)], ["purged", count(stats.purged)]]) }) }) }),
+        /* @__PURE__ */ a4(Card, { title: "Settings", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+          Facts,
+          {
+            rows: [
+              ["Tenant", queue.tenant],
+              ["Mode", queue.mode],
+              ["Attempts", queue.max_attempts],
+              ["Lock", span(queue.lock_ms)],
+              queue.dead_letter !== null && ["Dead letters to", /* @__PURE__ */ a4("a", { class: "link", href: to(["queues", queue.dead_letter]), children: queue.dead_letter })],
+              queue.max_size !== null && ["At most", count(queue.max_size)],
+              queue.ttl_ms !== null && ["Kept for", span(queue.ttl_ms)],
+              ["Deduplicated for", span(queue.dedup_window_ms)],
+              queue.groups.length > 0 && ["Groups", queue.groups.join(", ")],
+              ["Created", /* @__PURE__ */ a4(Time, { at: queue.created_at })]
+            ]
+          }
+        ) }) })
+      ] })
+    ] })
+  ] });
+}
+function Part({ queue, pending, messages }) {
+  const tab = param("tab") || (queue.takes_dead_letters ? "causes" : "ready");
+  if (tab === "flight")
+    return pending.length ? /* @__PURE__ */ a4(
+      Table,
+      {
+        label: "In flight",
+        rows: pending,
+        keyOf: (row) => `${row.id} ${row.consumer}`,
+        columns: [
+          { id: "id", label: "Message", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id }) },
+          { id: "consumer", label: "Consumer", cell: (row) => row.consumer },
+          { id: "attempt", label: "Attempt", kind: "num", cell: (row) => row.attempt },
+          { id: "since", label: "Since", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.since }) },
+          { id: "deadline", label: "Back in the queue", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.deadline }) }
+        ]
+      }
+    ) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "No consumer holds a message." });
+  if (tab === "causes" && queue.takes_dead_letters) return /* @__PURE__ */ a4(Causes2, { queue, messages });
+  if (!messages.length) return /* @__PURE__ */ a4("p", { class: "pad faint", children: "No message is ready." });
+  return /* @__PURE__ */ a4("ul", { class: "lines", children: messages.map((message) => /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("div", { class: "stack-s", children: [
+      /* @__PURE__ */ a4("span", { class: "line-main", children: [
+        /* @__PURE__ */ a4(Id, { id: message.id, copy: true }),
+        message.key && /* @__PURE__ */ a4("span", { class: "faint", children: [
+          "key ",
+          message.key
+        ] }),
+        message.dead_letter && /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: message.dead_letter.reason })
+      ] }),
+      seesPayloads() ? /* @__PURE__ */ a4(Value, { value: message.payload }) : /* @__PURE__ */ a4("span", { class: "faint", children: "hidden" })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "line-end", children: [
+      /* @__PURE__ */ a4(Time, { at: message.enqueued_at }),
+      /* @__PURE__ */ a4("span", { children: [
+        "attempt ",
+        message.attempt
+      ] })
+    ] })
+  ] }, message.id)) });
+}
+function Causes2({ queue, messages }) {
+  const groups = /* @__PURE__ */ new Map();
+  for (const message of messages) {
+    const key = `${message.dead_letter?.origin ?? ""}
+${message.dead_letter?.reason ?? "unknown"}`;
+    groups.set(key, [...groups.get(key) ?? [], message]);
+  }
+  if (!groups.size) return /* @__PURE__ */ a4("p", { class: "pad faint", children: "There is no dead letter." });
+  return /* @__PURE__ */ a4("ul", { class: "lines", children: [...groups].map(([key, letters]) => {
+    const [origin, reason] = key.split("\n");
+    return /* @__PURE__ */ a4("li", { children: [
+      /* @__PURE__ */ a4("div", { class: "line", children: [
+        /* @__PURE__ */ a4("span", { class: "line-main", children: reason || "no reason given" }),
+        /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+          "from ",
+          origin,
+          ", last ",
+          /* @__PURE__ */ a4(Time, { at: letters[0].dead_letter?.last_at })
+        ] })
+      ] }),
+      /* @__PURE__ */ a4("b", { class: "num", children: count(letters.length) }),
+      /* @__PURE__ */ a4(Button, { action: redrive(queue, { origin, reason }), tone: "slim" })
+    ] }, key);
+  }) });
+}
+function redrive(queue, filter) {
+  return {
+    title: filter ? `Send back letters: ${filter.reason}` : `Send all letters of ${queue.name} back`,
+    verb: "Send back",
+    icon: "retry",
+    about: "Each message returns to the queue that it came from; its attempts start again.",
+    target: "POST /v1/queues/{name}/redrive",
+    path: { name: queue.name },
+    query: { tenant: queue.tenant },
+    fields: [
+      { name: "limit", label: "At most", kind: "number", initial: "1000" },
+      { name: "rate", label: "Per second", kind: "number", hint: "Empty: as fast as possible." }
+    ],
+    body: ({ limit, rate }) => ({ ...filter ? { filter: { ...filter.origin ? { origin: filter.origin } : {}, reason: filter.reason } } : {}, ...limit ? { limit: Number(limit) } : {}, ...rate ? { rate_per_s: Number(rate) } : {} }),
+    cli: ({ limit, rate }) => `queues redrive ${quoted(queue.name)}${option("limit", limit)}${option("rate", rate)}${option("origin", filter?.origin)}${option("reason", filter?.reason)}`,
+    role: "operator",
+    done: (reply) => `${count(reply.redriven)} sent back.`
+  };
+}
+function purge(queue, size) {
+  return {
+    title: `Purge queue ${queue.name}`,
+    verb: "Purge",
+    icon: "trash",
+    about: `${count(size)} messages that are not in flight are deleted. This cannot be undone.`,
+    target: "POST /v1/queues/{name}/purge",
+    path: { name: queue.name },
+    query: { tenant: queue.tenant },
+    cli: () => `queues purge ${quoted(queue.name)}`,
+    role: "operator",
+    isDangerous: true,
+    typed: queue.name,
+    done: (reply) => `${count(reply.purged)} deleted.`
+  };
+}
+
+// console/lib/run_actions.ts
+var ENDED2 = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
+function runActions(run2, steps, input) {
+  const path = { id: run2.id };
+  const id = quoted(run2.id);
+  const actions = [];
+  if (!ENDED2.has(run2.state))
+    actions.push({
+      title: `Cancel run ${run2.id}`,
+      verb: "Cancel run",
+      icon: "slash",
+      about: run2.state === "active" ? `It ends at once. Worker ${run2.worker} learns it at its next call.` : "It ends at once and never runs again, unless it is replayed.",
+      target: "POST /v1/executions/{id}/cancel",
+      path,
+      fields: [REASON],
+      body: ({ reason }) => ({ reason }),
+      cli: ({ reason }) => `cancel ${id}${option("reason", reason)}`,
+      role: "operator",
+      isDangerous: true,
+      done: () => `Cancelled ${run2.kind}.`
+    });
+  if (run2.state === "suspended")
+    actions.push({
+      title: `Resume run ${run2.id}`,
+      verb: "Resume",
+      icon: "play",
+      about: "It continues as if its wait were over; the payload is what it gets as the answer.",
+      target: "POST /v1/executions/{id}/resume",
+      path,
+      fields: [{ name: "payload", label: "Payload", kind: "json", hint: "JSON, or empty." }],
+      body: ({ payload: payload2 }) => payload2?.trim() ? `{"payload":${payload2}}` : {},
+      cli: ({ payload: payload2 }) => `resume ${id}${option("payload", payload2)}`,
+      role: "operator"
+    });
+  if (ENDED2.has(run2.state)) {
+    const names = steps.map((step) => step.name);
+    actions.push({
+      title: `Replay run ${run2.id}`,
+      verb: "Replay",
+      icon: "retry",
+      about: "The same run starts again with the same input. Recorded steps are dropped, unless you keep some.",
+      target: "POST /v1/executions/{id}/replay",
+      path,
+      fields: [...names.length ? [{ name: "from", label: "Steps", kind: "select", options: ["drop all", "keep all", ...names.map((name) => `from ${name}`)], hint: "From a step: that one and later ones run again." }] : [], REASON],
+      body: ({ from: from2, reason }) => ({ reason, ...from2 === "keep all" ? { keep_steps: true } : from2?.startsWith("from ") ? { from_step: from2.slice(5) } : {} }),
+      cli: ({ from: from2, reason }) => `replay ${id}${from2 === "keep all" ? " --keep-steps" : from2?.startsWith("from ") ? option("from-step", from2.slice(5)) : ""}${option("reason", reason)}`,
+      role: "operator",
+      done: () => `${run2.kind} runs again.`
+    });
+  }
+  actions.push({
+    title: `Edit and resubmit ${run2.kind}`,
+    verb: "Edit and resubmit",
+    icon: "edit",
+    about: "A new run with this input; it names this one as its origin.",
+    target: "POST /v1/executions/{id}/resubmit",
+    path,
+    fields: [{ name: "input", label: "Input", kind: "json", initial: input }],
+    body: ({ input: text }) => text?.trim() ? `{"input":${text}}` : {},
+    cli: ({ input: text }) => `submit ${quoted(run2.kind)}${option("input", text)}${run2.lane === "default" ? "" : option("lane", run2.lane)}`,
+    role: "submitter",
+    done: () => "Submitted again.",
+    after: (reply) => go(to(["runs", reply.id]))
+  });
+  if (run2.state === "active")
+    actions.push({
+      title: `Take run ${run2.id} from its worker`,
+      verb: "Revoke lease",
+      icon: "bolt",
+      about: `Worker ${run2.worker} loses its lease, as if it had crashed. Another attempt continues after the last recorded step.`,
+      target: "POST /v1/executions/{id}/revoke-lease",
+      path,
+      fields: [REASON],
+      body: ({ reason }) => ({ reason }),
+      cli: ({ reason }) => `revoke ${id}${option("reason", reason)}`,
+      role: "operator",
+      isDangerous: true,
+      done: () => "The lease is revoked."
+    });
+  if (!ENDED2.has(run2.state))
+    actions.push({
+      title: `Set the priority of ${run2.id}`,
+      verb: "Priority",
+      icon: "up",
+      about: "From -1000 to 1000. A point of priority is worth a minute of waiting.",
+      target: "PUT /v1/executions/{id}/priority",
+      path,
+      fields: [{ name: "priority", label: "Priority", kind: "number", initial: String(run2.priority) }],
+      body: ({ priority }) => ({ priority: Number(priority) }),
+      cli: ({ priority }) => `prioritize ${id} ${priority}`,
+      role: "operator"
+    });
+  return actions;
+}
+
+// console/parts/logs.tsx
+var LEVELS = ["debug", "info", "warning", "error"];
+function Logs({ id }) {
+  const level = param("level");
+  const logs = useLoad((signal) => call("GET /v1/executions/{id}/logs", { path: { id }, query: { tenant: scope.value, limit: 500, ...level ? { level } : {} }, signal }), [id, level], { when: (change) => change.data.execution === id, every: 5e3 });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "Level", children: ["", ...LEVELS].map((one) => /* @__PURE__ */ a4("a", { href: here({ level: one || null }), "aria-current": one === level ? "true" : void 0, children: one || "all" }, one)) }),
+    /* @__PURE__ */ a4(Show, { of: logs, rows: 4, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: [
+      "Nothing was logged",
+      level ? ` at level ${level}` : "",
+      "."
+    ] }), children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((line) => /* @__PURE__ */ a4("li", { class: `log-${line.level.toLowerCase()}`, children: [
+      /* @__PURE__ */ a4("time", { datetime: line.at, title: exact(line.at), children: clock(line.at, true) }),
+      /* @__PURE__ */ a4("b", { children: line.level.toLowerCase() }),
+      /* @__PURE__ */ a4("span", { children: [
+        line.message,
+        Object.keys(line.fields).length > 0 && /* @__PURE__ */ a4("span", { class: "faint", children: [
+          " ",
+          JSON.stringify(line.fields)
+        ] }),
+        line.traceback && /* @__PURE__ */ a4("details", { children: [
+          /* @__PURE__ */ a4("summary", { children: "Traceback" }),
+          /* @__PURE__ */ a4("pre", { children: line.traceback })
+        ] })
+      ] })
+    ] }, line.id)) }) })
+  ] });
+}
+function Frames({ id }) {
+  const frames = useLoad((signal) => call("GET /v1/executions/{id}/stream", { path: { id }, query: { tenant: scope.value, limit: 200 }, signal }), [id], { every: 3e3 });
+  return /* @__PURE__ */ a4(Show, { of: frames, rows: 4, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing was streamed." }), children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((frame) => /* @__PURE__ */ a4("li", { children: [
+    /* @__PURE__ */ a4("time", { datetime: frame.at, title: exact(frame.at), children: clock(frame.at, true) }),
+    /* @__PURE__ */ a4("b", { children: frame.type }),
+    typeof frame.payload === "string" ? /* @__PURE__ */ a4("span", { children: frame.payload }) : /* @__PURE__ */ a4(Value, { value: frame.payload })
+  ] }, frame.id)) }) });
+}
+
 // console/parts/timeline.tsx
 var ICONS2 = { queue: "clock", attempt: "play", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
 var TONES = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
@@ -3080,34 +5059,6 @@ function Row({ span: one, axis, depth, isChosen, at }) {
     /* @__PURE__ */ a4("span", { class: "tl-ms num", role: "cell", children: span(one.ms) }),
     isChosen && one.text && /* @__PURE__ */ a4("p", { class: "tl-text", children: one.text })
   ] });
-}
-
-// console/parts/table.tsx
-function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
-  const [at, setAt] = d2(-1);
-  const body = T2(null);
-  const move = (by) => setAt((now2) => Math.max(0, Math.min(rows.length - 1, now2 + by)));
-  useKeys(
-    href ? [
-      { keys: "j", about: "Next row", run: () => move(1) },
-      { keys: "k", about: "Previous row", run: () => move(-1) },
-      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ] : [],
-    [rows, at]
-  );
-  A2(() => {
-    body.current?.children[at]?.scrollIntoView({ block: "nearest" });
-  }, [at]);
-  return /* @__PURE__ */ a4("div", { class: "table-box", children: /* @__PURE__ */ a4("table", { class: "table", "aria-label": label, children: [
-    /* @__PURE__ */ a4(Head2, { columns }),
-    /* @__PURE__ */ a4("tbody", { ref: body, children: rows.map((row, index) => /* @__PURE__ */ a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: /* @__PURE__ */ a4(Cells, { row, columns }) }, keyOf(row))) })
-  ] }) });
-}
-function Head2({ columns }) {
-  return /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: columns.map((column) => /* @__PURE__ */ a4("th", { scope: "col", class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, style: column.width ? { width: column.width } : void 0, children: column.kind === "actions" ? /* @__PURE__ */ a4("span", { class: "hidden", children: column.label }) : column.label }, column.id)) }) });
-}
-function Cells({ row, columns }) {
-  return /* @__PURE__ */ a4($, { children: columns.map((column) => /* @__PURE__ */ a4("td", { class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, children: column.cell(row) }, column.id)) });
 }
 
 // console/pages/run_parts.tsx
@@ -3219,11 +5170,11 @@ function History({ id }) {
     return /* @__PURE__ */ a4("li", { children: [
       /* @__PURE__ */ a4("time", { datetime: String(at), title: exact(String(at)), children: clock(String(at), true) }),
       /* @__PURE__ */ a4("b", { children: phrase(String(name)) }),
-      /* @__PURE__ */ a4("span", { class: "faint", children: wordsOf(rest2) })
+      /* @__PURE__ */ a4("span", { class: "faint", children: wordsOf2(rest2) })
     ] }, place2);
   }) }) });
 }
-function wordsOf(fields) {
+function wordsOf2(fields) {
   return Object.entries(fields).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`).join(" · ");
 }
 
@@ -3243,9 +5194,9 @@ function Run({ id }) {
     [id, scope.value],
     { when: (change) => change.data.execution === id, every: 5e3 }
   );
-  return /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found2, { facts: data }) });
+  return /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found5, { facts: data }) });
 }
-function Found2({ facts }) {
+function Found5({ facts }) {
   const { run: run2, explain, timeline, steps } = facts;
   A2(() => seen(`${run2.kind} ${run2.id}`, to(["runs", run2.id])), [run2.id]);
   return /* @__PURE__ */ a4($, { children: [
@@ -3293,7 +5244,7 @@ function Found2({ facts }) {
               ]
             }
           ) }),
-          /* @__PURE__ */ a4(Part, { run: run2, steps })
+          /* @__PURE__ */ a4(Part2, { run: run2, steps })
         ] })
       ] }),
       /* @__PURE__ */ a4("div", { class: "column", children: [
@@ -3307,13 +5258,13 @@ function Found2({ facts }) {
 function Actions({ run: run2, steps }) {
   const [input, setInput] = d2("");
   A2(() => {
-    if (me.value?.payloads === false) return;
+    if (!seesPayloads()) return;
     payload(addressOf("GET /v1/executions/{id}/input", { path: { id: run2.id }, query: { tenant: scope.value } })).then((found) => setInput(found && found.bytes < 65536 ? found.text : "")).catch(() => void 0);
   }, [run2.id]);
   const actions = runActions(run2, steps, input);
   return /* @__PURE__ */ a4($, { children: actions.map((action) => /* @__PURE__ */ a4(Button, { action }, action.verb)) });
 }
-function Part({ run: run2, steps }) {
+function Part2({ run: run2, steps }) {
   switch (param("tab")) {
     case "steps":
       return /* @__PURE__ */ a4(Steps, { steps });
@@ -3368,14 +5319,14 @@ function Why({ explain }) {
     ] })
   ] });
 }
-function Progress({ pct, words }) {
+function Progress({ pct, words: words2 }) {
   return /* @__PURE__ */ a4("div", { class: "progress", children: [
     /* @__PURE__ */ a4("div", { class: "progress-track", role: "progressbar", "aria-valuenow": Math.round(pct), "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress", children: /* @__PURE__ */ a4("span", { style: { width: `${pct}%` } }) }),
     /* @__PURE__ */ a4("span", { class: "num", children: [
       Math.round(pct),
       " %"
     ] }),
-    /* @__PURE__ */ a4("span", { class: "faint clip", children: words })
+    /* @__PURE__ */ a4("span", { class: "faint clip", children: words2 })
   ] });
 }
 function About({ run: run2 }) {
@@ -3417,9 +5368,9 @@ function PayloadCard({ title, address }) {
     payload(address).then(setFound).catch((error) => setProblem(error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "")));
   };
   A2(() => {
-    if (me.value?.payloads !== false) read4();
+    if (seesPayloads()) read4();
   }, [address]);
-  return /* @__PURE__ */ a4(Card, { title, extra: found && /* @__PURE__ */ a4("span", { class: "faint small", children: found.type.split(";")[0] }), children: /* @__PURE__ */ a4("div", { class: "pad", children: me.value?.payloads === false ? /* @__PURE__ */ a4("p", { class: "faint", children: "Payloads are hidden: your key does not include them." }) : problem ? /* @__PURE__ */ a4("p", { class: "faint", children: problem.message }) : found ? found.text ? /* @__PURE__ */ a4(Payload, { text: found.text, name: title.toLowerCase() }) : /* @__PURE__ */ a4("span", { class: "faint", children: "empty" }) : /* @__PURE__ */ a4("span", { class: "faint", children: "…" }) }) });
+  return /* @__PURE__ */ a4(Card, { title, extra: found && /* @__PURE__ */ a4("span", { class: "faint small", children: found.type.split(";")[0] }), children: /* @__PURE__ */ a4("div", { class: "pad", children: !seesPayloads() ? /* @__PURE__ */ a4("p", { class: "faint", children: "Payloads are hidden: your key does not include them." }) : problem ? /* @__PURE__ */ a4("p", { class: "faint", children: problem.message }) : found ? found.text ? /* @__PURE__ */ a4(Payload, { text: found.text, name: title.toLowerCase() }) : /* @__PURE__ */ a4("span", { class: "faint", children: "empty" }) : /* @__PURE__ */ a4("span", { class: "faint", children: "…" }) }) });
 }
 
 // console/lib/filters.ts
@@ -3761,13 +5712,13 @@ function Asked({ title, about, verb, expected, isBusy, run: run2, close, command
 }
 
 // console/parts/filterbar.tsx
-function FilterBar({ values, words }) {
+function FilterBar({ values, words: words2 }) {
   const [text, setText] = d2("");
   const field = T2(null);
   useKeys([{ keys: "f", about: "Filter", run: () => field.current?.focus() }]);
   const found = tokens();
   const [, word] = /^(\w+):/.exec(text) ?? [];
-  const options = word ? (values[word] ?? []).map((value) => `${word}:${value}`) : words.map((one) => `${one}:`);
+  const options = word ? (values[word] ?? []).map((value) => `${word}:${value}`) : words2.map((one) => `${one}:`);
   const enter = (event) => {
     if (event.key === "Enter" && text.trim()) {
       event.preventDefault();
@@ -3875,7 +5826,7 @@ function checkColumn(keyOf, selected, toggle) {
 }
 
 // console/parts/views.tsx
-var PRESETS = [
+var PRESETS2 = [
   ["Failed today", { state: "failed,expired", since: "24h" }],
   ["Running", { state: "active" }],
   ["Waiting longest", { state: "waiting,rate_limited", order: "oldest" }],
@@ -3894,7 +5845,7 @@ function Views({ page: page2 }) {
     form.reset();
     views.reload();
   };
-  const drop = async (name) => {
+  const drop2 = async (name) => {
     await call("DELETE /v1/views/{name}", { path: { name } });
     views.reload();
   };
@@ -3904,10 +5855,10 @@ function Views({ page: page2 }) {
       " Views"
     ] }),
     /* @__PURE__ */ a4("div", { class: "menu-list", children: [
-      PRESETS.map(([name, query2]) => /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => go(to([page2], query2)), children: name }, name)),
+      PRESETS2.map(([name, query2]) => /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => go(to([page2], query2)), children: name }, name)),
       own.map((view) => /* @__PURE__ */ a4("span", { class: "view-row", children: [
         /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => open(view.query), children: view.name }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${view.name}`, onClick: () => void drop(view.name), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+        /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${view.name}`, onClick: () => void drop2(view.name), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
       ] }, view.name)),
       views.data && /* @__PURE__ */ a4("form", { class: "view-row", onSubmit: save, children: [
         /* @__PURE__ */ a4("input", { name: "name", placeholder: "Save this view as", "aria-label": "Name of the view" }),
@@ -3944,7 +5895,7 @@ var COLUMNS = [
   }
 ];
 var chosen = kept("columns", ["state", "kind", "id", "why", "lane", "attempts", "time", "created"]);
-var STATES2 = RUN_STATES;
+var STATES3 = RUN_STATES;
 function Why2({ row }) {
   const error = row.error;
   if (error?.type && row.state !== "completed")
@@ -3953,13 +5904,13 @@ function Why2({ row }) {
       " ",
       error.message
     ] });
-  const words = row.why ?? (row.progress.message || (ENDED.has(row.state) ? row.reason : ""));
-  return /* @__PURE__ */ a4("span", { class: "why faint", title: words ?? "", children: [
+  const words2 = row.why ?? (row.progress.message || (ENDED.has(row.state) ? row.reason : ""));
+  return /* @__PURE__ */ a4("span", { class: "why faint", title: words2 ?? "", children: [
     row.progress.pct !== null && row.state === "active" && /* @__PURE__ */ a4("b", { class: "num", children: [
       Math.round(row.progress.pct),
       " % "
     ] }),
-    words
+    words2
   ] });
 }
 function Runs() {
@@ -3969,7 +5920,7 @@ function Runs() {
   const runs = useRuns(filter, isScrolled || selected.size > 0);
   const counts = useLoad((signal) => call("GET /v1/counts", { query: { tenant: scope.value }, signal }), [scope.value], { when: of("execution") });
   const known = counts.data?.items ?? [];
-  const values = w2(() => ({ state: [...STATES2], kind: [...new Set(known.map((item) => item.kind))].sort(), lane: [...new Set(known.map((item) => item.lane))].sort(), order: ["oldest"] }), [counts.data]);
+  const values = w2(() => ({ state: [...STATES3], kind: [...new Set(known.map((item) => item.kind))].sort(), lane: [...new Set(known.map((item) => item.lane))].sort(), order: ["oldest"] }), [counts.data]);
   const states = {};
   for (const item of known) if ((!filter.kind || item.kind === filter.kind) && (!filter.kind_prefix || item.kind.startsWith(filter.kind_prefix)) && (!filter.lane || item.lane === filter.lane)) states[item.state] = (states[item.state] ?? 0) + item.count;
   const columns = COLUMNS.filter((column) => chosen.value.includes(column.id) || column.id === "tenant" && !tenant.value && new Set(known.map((item) => item.tenant)).size > 1);
@@ -4022,11 +5973,11 @@ function StateStrip({ counts }) {
   const toggled = (state) => {
     const states = new Set(active);
     if (!states.delete(state)) states.add(state);
-    return here({ state: STATES2.filter((one) => states.has(one)).join(",") || null });
+    return here({ state: STATES3.filter((one) => states.has(one)).join(",") || null });
   };
   return /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "States", children: [
     /* @__PURE__ */ a4("a", { href: here({ state: null }), "aria-current": active.size ? void 0 : "true", children: "All" }),
-    STATES2.map((state) => /* @__PURE__ */ a4("a", { href: toggled(state), "aria-current": active.has(state) ? "true" : void 0, class: `tone-${toneOf(state)} ${counts[state] ? "" : "none"}`, children: [
+    STATES3.map((state) => /* @__PURE__ */ a4("a", { href: toggled(state), "aria-current": active.has(state) ? "true" : void 0, class: `tone-${toneOf(state)} ${counts[state] ? "" : "none"}`, children: [
       phrase(state),
       " ",
       /* @__PURE__ */ a4("b", { children: brief(counts[state] ?? 0) })
@@ -4079,6 +6030,718 @@ function Export({ runs }) {
   ] });
 }
 
+// console/lib/cron.ts
+var DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+var NAMES = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+var MONTHS = ["", "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+function inWords(cron) {
+  const fields = cron.trim().split(/\s+/);
+  if (fields.length !== 5) return cron;
+  const [minute, hour, day, month, weekday] = fields;
+  const time = timeWords(minute, hour);
+  if (time === null) return cron;
+  const days = dayWords(day, weekday);
+  const months = month === "*" ? "" : listed(month, (part) => MONTHS[Number(part)] ?? null, " in ");
+  if (days === null || months === null) return cron;
+  const words2 = `${time}${days}${months}`;
+  return words2[0].toUpperCase() + words2.slice(1);
+}
+function timeWords(minute, hour) {
+  const every = /^\*\/(\d+)$/;
+  if (minute === "*" && hour === "*") return "every minute";
+  if (every.test(minute) && hour === "*") return `every ${every.exec(minute)[1]} minutes`;
+  if (/^\d+$/.test(minute)) {
+    if (hour === "*") return `every hour at :${minute.padStart(2, "0")}`;
+    if (every.test(hour)) return `every ${every.exec(hour)[1]} hours at :${minute.padStart(2, "0")}`;
+    return listed(hour, (part) => /^\d+$/.test(part) ? `${part.padStart(2, "0")}:${minute.padStart(2, "0")}` : null, "at ");
+  }
+  return null;
+}
+function dayWords(day, weekday) {
+  if (day === "*" && weekday === "*") return "";
+  if (day === "*") {
+    const range = /^([0-7]|[a-z]{3})-([0-7]|[a-z]{3})$/i.exec(weekday);
+    if (range) {
+      const [from2, to2] = [nameOf(range[1]), nameOf(range[2])];
+      return from2 === "Monday" && to2 === "Friday" ? " on weekdays" : from2 && to2 ? `, ${from2} to ${to2}` : null;
+    }
+    return listed(weekday, nameOf, " on ");
+  }
+  if (weekday === "*") return listed(day, (part) => /^\d+$/.test(part) ? part : null, " on day ");
+  return null;
+}
+function nameOf(part) {
+  return /^[0-7]$/.test(part) ? DAYS[Number(part)] : DAYS[NAMES.indexOf(part.toUpperCase())] ?? null;
+}
+function listed(text, word, before) {
+  const words2 = text.split(",").map(word);
+  if (words2.includes(null) || words2.length > 6) return null;
+  return before + (words2.length > 1 ? `${words2.slice(0, -1).join(", ")} and ${words2.at(-1)}` : words2[0]);
+}
+
+// console/pages/schedules.tsx
+function whenWords(schedule) {
+  if (schedule.cron) return `${inWords(schedule.cron)}${schedule.timezone === "UTC" ? " UTC" : `, ${schedule.timezone}`}`;
+  if (schedule.every_ms) return `Every ${span(schedule.every_ms)}`;
+  return schedule.at ? `Once, at ${exact(schedule.at)}` : "";
+}
+function Schedules() {
+  const found = useLoad((signal) => call("GET /v1/schedules", { query: { tenant: scope.value, limit: 500 }, signal }), [scope.value], { when: of("execution"), every: 1e4 });
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Schedules", sub: "Runs that start by the clock, once for each time, whichever server is alive." }),
+    /* @__PURE__ */ a4(
+      Show,
+      {
+        of: found,
+        empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "schedule", title: "There is no schedule", command: "holdfast schedules create nightly report --cron '30 2 * * *'", children: "A schedule submits a run at each of its times." }),
+        children: (data) => {
+          const chosen2 = data.items.find((one) => one.id === param("id"));
+          return /* @__PURE__ */ a4($, { children: [
+            /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+              Table,
+              {
+                label: "Schedules",
+                rows: data.items,
+                keyOf: (row) => row.id,
+                chosen: param("id"),
+                href: (row) => here({ id: row.id }),
+                columns: [
+                  { id: "id", label: "Schedule", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: here({ id: row.id }), children: row.id }) },
+                  { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.error ? "error" : row.paused ? "paused" : "live", word: row.error ? "Error" : row.paused ? "Paused" : "On" }) },
+                  { id: "when", label: "When", kind: "grow", cell: (row) => /* @__PURE__ */ a4("span", { title: row.cron ?? "", children: whenWords(row) }) },
+                  { id: "kind", label: "Task", drop: "narrow", cell: (row) => String(row.execution.kind ?? "") },
+                  { id: "next", label: "Next", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.next_at }) },
+                  { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => row.last_execution ? /* @__PURE__ */ a4("a", { class: "link", href: to(["runs", row.last_execution]), children: /* @__PURE__ */ a4(Time, { at: row.last_at }) }) : /* @__PURE__ */ a4("span", { class: "faint", children: "–" }) },
+                  { id: "fired", label: "Fired", kind: "num", drop: "medium", cell: (row) => count(row.fired) },
+                  { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [trigger(row), pause2(row)].map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb)) }
+                ]
+              }
+            ) }),
+            chosen2 && /* @__PURE__ */ a4(Details, { schedule: chosen2 }, chosen2.id)
+          ] });
+        }
+      }
+    )
+  ] });
+}
+function Details({ schedule }) {
+  const next2 = useLoad((signal) => call("GET /v1/schedules/{id}/next", { path: { id: schedule.id }, query: { tenant: schedule.tenant, count: 5 }, signal }), [schedule.id, schedule.version, schedule.last_at]);
+  return /* @__PURE__ */ a4("div", { class: "columns", children: [
+    /* @__PURE__ */ a4(
+      Card,
+      {
+        title: schedule.id,
+        extra: /* @__PURE__ */ a4($, { children: [
+          /* @__PURE__ */ a4(Button, { action: trigger(schedule), tone: "slim" }),
+          /* @__PURE__ */ a4(Button, { action: pause2(schedule), tone: "slim" }),
+          /* @__PURE__ */ a4(Button, { action: drop(schedule), tone: "slim" })
+        ] }),
+        children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+          Facts,
+          {
+            rows: [
+              ["When", whenWords(schedule)],
+              schedule.cron !== null && ["Cron", /* @__PURE__ */ a4("code", { children: schedule.cron })],
+              ["Tenant", schedule.tenant],
+              ["Missed times", schedule.catch_up === "none" ? "are skipped" : schedule.catch_up === "one" ? "are made up for once" : `are all made up for, at most ${schedule.catch_up_limit}`],
+              ["While one runs", schedule.overlap === "allow" ? "the next starts too" : schedule.overlap === "skip" ? "the next is skipped" : "the next waits"],
+              ["Fired", `${count(schedule.fired)}, ${count(schedule.skipped)} skipped, ${count(schedule.missed)} missed`],
+              schedule.last_execution !== null && ["Last run", /* @__PURE__ */ a4(Id, { id: schedule.last_execution, href: to(["runs", schedule.last_execution]) })],
+              schedule.error !== null && ["Error", /* @__PURE__ */ a4("span", { class: "problem", children: schedule.error })],
+              ["Changed", /* @__PURE__ */ a4(Time, { at: schedule.changed_at })]
+            ]
+          }
+        ) })
+      }
+    ),
+    /* @__PURE__ */ a4("div", { class: "column", children: [
+      /* @__PURE__ */ a4(Card, { title: "Next five", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Show, { of: next2, rows: 5, children: (data) => /* @__PURE__ */ a4("ol", { class: "stack-s", children: data.items.map((at) => /* @__PURE__ */ a4("li", { class: "pair", children: [
+        /* @__PURE__ */ a4(Time, { at, as: "exact" }),
+        " ",
+        /* @__PURE__ */ a4("span", { class: "faint", children: /* @__PURE__ */ a4(Time, { at }) })
+      ] }, at)) }) }) }) }),
+      /* @__PURE__ */ a4(Card, { title: "What it submits", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Value, { value: schedule.execution }) }) })
+    ] })
+  ] });
+}
+function trigger(schedule) {
+  return {
+    title: `Fire ${schedule.id} now`,
+    verb: "Fire now",
+    icon: "bolt",
+    about: "One run more, at once; its times stay as they are.",
+    target: "POST /v1/schedules/{id}/trigger",
+    path: { id: schedule.id },
+    query: { tenant: schedule.tenant },
+    cli: () => `schedules trigger ${quoted(schedule.id)}`,
+    role: "operator",
+    done: () => `${schedule.id} fired.`,
+    after: (reply) => go(to(["runs", reply.id]))
+  };
+}
+function pause2(schedule) {
+  const verb = schedule.paused ? "resume" : "pause";
+  return {
+    title: `${schedule.paused ? "Resume" : "Pause"} ${schedule.id}`,
+    verb: schedule.paused ? "Resume" : "Pause",
+    icon: schedule.paused ? "play" : "pause",
+    target: "PATCH /v1/schedules/{id}",
+    path: { id: schedule.id },
+    query: { tenant: schedule.tenant },
+    body: () => ({ paused: !schedule.paused }),
+    cli: () => `schedules ${verb} ${quoted(schedule.id)}`,
+    role: "operator",
+    done: () => `${schedule.id} is ${schedule.paused ? "on again" : "paused"}.`
+  };
+}
+function drop(schedule) {
+  return {
+    title: `Delete schedule ${schedule.id}`,
+    verb: "Delete",
+    icon: "trash",
+    about: "Runs that it has submitted stay.",
+    target: "DELETE /v1/schedules/{id}",
+    path: { id: schedule.id },
+    query: { tenant: schedule.tenant },
+    cli: () => `schedules delete ${quoted(schedule.id)}`,
+    role: "operator",
+    isDangerous: true,
+    done: () => `${schedule.id} is deleted.`
+  };
+}
+
+// console/parts/flow.tsx
+function FlowPicture({ session }) {
+  const found = useLoad(
+    async (signal) => {
+      const [flow] = (session.node ?? "").split(/[./:#]/);
+      if (!session.revision || !flow) return null;
+      const name = session.revision.split("@")[0];
+      const deployments = await soft(call("GET /v1/envs/{env}/deployments", { path: { env: session.env }, query: { tenant: session.tenant, limit: 200 }, signal }));
+      const revision = deployments?.items.flatMap((one) => one.revisions).find((one) => one.id === session.revision || one.id === name);
+      if (!revision?.digest) return null;
+      const address = addressOf("GET /v1/packs/{digest}/flows/{id}/layout", { path: { digest: revision.digest, id: flow }, query: { tenant: session.tenant } });
+      return soft(send("GET", address, void 0, signal).then((response) => response.json()));
+    },
+    [session.id, session.revision, session.node?.split(/[./:#]/)[0]]
+  );
+  const layout = found.data;
+  if (!layout) return null;
+  const current = (session.node ?? "").split(/[./:#]/).at(-1) ?? "";
+  return /* @__PURE__ */ a4(Card, { title: "Flow", children: /* @__PURE__ */ a4(
+    Diagram,
+    {
+      label: "The flow of this session",
+      width: layout.size.w,
+      height: layout.size.h,
+      chosen: current,
+      nodes: layout.nodes.map((node) => ({ ...node, label: node.label || node.key, note: node.kind, state: node.key === current ? "active" : "idle" })),
+      edges: layout.edges.map((edge) => ({ ...edge, kind: edge.back ? "back" : "success" }))
+    }
+  ) });
+}
+
+// console/pages/sessions.tsx
+var STATES4 = ["person", "running", "waiting", "suspended", "idle"];
+var WORDS2 = { person: "With a person", running: "Answering", waiting: "Waits for a message", suspended: "Suspended", idle: "Idle" };
+function Standing({ session }) {
+  const icon = { waiting: "parked", person: "person", running: "running" };
+  return /* @__PURE__ */ a4(State, { name: icon[session.state] ?? session.state, word: session.state === "person" ? `With ${session.person}` : WORDS2[session.state] ?? phrase(session.state) });
+}
+function Sessions() {
+  const [user, state, revision] = [param("user"), param("state"), param("revision")];
+  const found = useLoad((signal) => call("GET /v1/sessions", { query: { tenant: scope.value, limit: 500, ...user ? { user } : {} }, signal }), [scope.value, user], { when: of("session", "execution"), every: 5e3 });
+  const search = (event) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    go(here({ user: String(form.get("user") ?? ""), revision: String(form.get("revision") ?? "") }));
+  };
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Sessions", sub: "Conversations. A session that waits for a person costs nothing and survives restarts." }),
+    /* @__PURE__ */ a4("form", { class: "filters", onSubmit: search, role: "search", children: [
+      /* @__PURE__ */ a4(Icon, { name: "search" }),
+      /* @__PURE__ */ a4("input", { name: "user", placeholder: "user", "aria-label": "User", defaultValue: user }),
+      /* @__PURE__ */ a4("input", { name: "revision", placeholder: "revision", "aria-label": "Revision", defaultValue: revision }),
+      /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Filter" })
+    ] }),
+    /* @__PURE__ */ a4(Show, { of: found, children: (data) => {
+      const rows = data.items.filter((row) => (!state || row.state === state) && (!revision || (row.revision ?? "").includes(revision)));
+      return /* @__PURE__ */ a4($, { children: [
+        /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "States", children: [
+          /* @__PURE__ */ a4("a", { href: here({ state: null }), "aria-current": state ? void 0 : "true", children: [
+            "All ",
+            /* @__PURE__ */ a4("b", { children: count(data.items.length) })
+          ] }),
+          STATES4.map((one) => /* @__PURE__ */ a4("a", { href: here({ state: one }), "aria-current": one === state ? "true" : void 0, children: [
+            WORDS2[one],
+            " ",
+            /* @__PURE__ */ a4("b", { children: count(data.items.filter((row) => row.state === one).length) })
+          ] }, one))
+        ] }),
+        rows.length ? /* @__PURE__ */ a4(List2, { rows }) : data.items.length ? /* @__PURE__ */ a4(Notice, { icon: "search", title: "No session fits" }) : /* @__PURE__ */ a4(None, {})
+      ] });
+    } })
+  ] });
+}
+function None() {
+  return /* @__PURE__ */ a4(Empty, { icon: "session", title: "Nobody has written yet", command: "holdfast dev examples/packs/support", children: "Sessions appear when somebody writes to a deployment or a Python conversation." });
+}
+function List2({ rows }) {
+  return /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+    Table,
+    {
+      label: "Sessions",
+      rows,
+      keyOf: (row) => row.id,
+      href: (row) => to(["sessions", row.id]),
+      columns: [
+        { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(Standing, { session: row }) },
+        { id: "user", label: "User", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["sessions", row.id]), children: row.user }) },
+        { id: "kind", label: "Conversation", drop: "narrow", cell: (row) => row.kind },
+        { id: "endpoint", label: "Channel", drop: "medium", cell: (row) => row.endpoint || /* @__PURE__ */ a4("span", { class: "faint", children: "API" }) },
+        { id: "revision", label: "Revision", drop: "medium", cell: (row) => row.revision ?? /* @__PURE__ */ a4("span", { class: "faint", children: "–" }) },
+        { id: "turns", label: "Turns", kind: "num", drop: "narrow", cell: (row) => count(row.turn) },
+        { id: "since", label: "In this state", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.since ?? row.active_at }) },
+        { id: "active", label: "Active", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.active_at }) },
+        { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
+        { id: "id", label: "Id", kind: "id", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, most: 16, href: to(["sessions", row.id]) }) }
+      ]
+    }
+  ) });
+}
+
+// console/pages/session.tsx
+function Session({ id }) {
+  const path = { id };
+  const query2 = { tenant: scope.value };
+  const found = useLoad(
+    async (signal) => {
+      const session = await call("GET /v1/sessions/{id}", { path, query: query2, signal });
+      const [lines, memory, explain] = await Promise.all([
+        call("GET /v1/sessions/{id}/transcript", { path, query: { ...query2, limit: 500 }, signal }),
+        soft(call("GET /v1/sessions/{id}/state", { path, query: query2, signal })),
+        session.execution ? soft(call("GET /v1/executions/{id}/explain", { path: { id: session.execution }, query: query2, signal })) : null
+      ]);
+      return { session, lines: lines.items, memory: memory?.items ?? [], why: explain?.why ?? "" };
+    },
+    [id, scope.value],
+    { when: (change) => change.data.session === id || change.type === "execution", every: 4e3 }
+  );
+  A2(() => seen(`Session ${id}`, to(["sessions", id])), [id]);
+  return /* @__PURE__ */ a4(Show, { of: found, children: (data) => /* @__PURE__ */ a4(Found6, { facts: data }) });
+}
+function Found6({ facts: { session, lines, memory, why } }) {
+  const at = param("line") ? Number(param("line")) : null;
+  const line = lines.find((one) => one.number === at);
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(
+      Head,
+      {
+        up: { label: "Sessions", page: "sessions" },
+        title: session.user,
+        sub: /* @__PURE__ */ a4("span", { class: "head-facts", children: [
+          /* @__PURE__ */ a4(Standing, { session }),
+          /* @__PURE__ */ a4(Id, { id: session.id, most: 40, copy: true }),
+          /* @__PURE__ */ a4("span", { children: [
+            "active ",
+            /* @__PURE__ */ a4(Time, { at: session.active_at })
+          ] })
+        ] }),
+        children: sessionActions(session).map((action) => /* @__PURE__ */ a4(Button, { action }, action.verb))
+      }
+    ),
+    /* @__PURE__ */ a4("div", { class: "session-grid", children: [
+      /* @__PURE__ */ a4(Card, { title: "Transcript", class: "transcript", children: [
+        /* @__PURE__ */ a4(Transcript, { lines, chosen: at }),
+        /* @__PURE__ */ a4(Composer, { session })
+      ] }),
+      /* @__PURE__ */ a4("div", { class: "column", children: [
+        /* @__PURE__ */ a4(FlowPicture, { session }),
+        /* @__PURE__ */ a4(Card, { title: "Now", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
+          why && /* @__PURE__ */ a4("p", { children: why }),
+          /* @__PURE__ */ a4(
+            Facts,
+            {
+              rows: [
+                ["Conversation", session.kind],
+                session.node !== null && ["Node", /* @__PURE__ */ a4("code", { children: session.node })],
+                session.execution !== null && ["Run", /* @__PURE__ */ a4(Id, { id: session.execution, href: to(["runs", session.execution]) })],
+                session.revision !== null && ["Revision", session.revision],
+                ["Channel", session.endpoint || "API"],
+                ["Environment", session.env],
+                ["Tenant", session.tenant],
+                ["Turn", session.turn],
+                session.buffered > 0 && ["Messages that wait", session.buffered],
+                session.person !== null && ["Person", `${session.person}${session.handover_reason ? `: ${session.handover_reason}` : ""}`],
+                ["Started", /* @__PURE__ */ a4(Time, { at: session.created_at })]
+              ]
+            }
+          )
+        ] }) }),
+        line && /* @__PURE__ */ a4(
+          Card,
+          {
+            title: `Line ${line.number}`,
+            extra: /* @__PURE__ */ a4("a", { class: "link", href: here({ line: null }), children: "Back to now" }),
+            children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
+              /* @__PURE__ */ a4(
+                Facts,
+                {
+                  rows: [
+                    ["At", exact(line.at)],
+                    line.turn !== null && ["Turn", line.turn],
+                    line.execution !== null && ["Run", /* @__PURE__ */ a4(Id, { id: line.execution, href: to(["runs", line.execution]) })],
+                    line.delivery !== null && ["Delivery", line.delivery],
+                    line.author !== null && ["Author", line.author]
+                  ]
+                }
+              ),
+              seesPayloads() && /* @__PURE__ */ a4(Value, { value: line.payload })
+            ] })
+          }
+        ),
+        /* @__PURE__ */ a4(Card, { title: "Memory", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: memory.length ? memory.map((one) => /* @__PURE__ */ a4("div", { class: "pair-top", children: [
+          /* @__PURE__ */ a4("b", { children: one.name }),
+          seesPayloads() ? /* @__PURE__ */ a4(Value, { value: one.value }) : /* @__PURE__ */ a4("span", { class: "faint", children: "hidden" })
+        ] }, one.name)) : /* @__PURE__ */ a4("span", { class: "faint", children: "It keeps no variable outside its run." }) }) })
+      ] })
+    ] })
+  ] });
+}
+function Transcript({ lines, chosen: chosen2 }) {
+  const box = T2(null);
+  A2(() => {
+    const element = box.current;
+    if (element && chosen2 === null && element.scrollHeight - element.scrollTop - element.clientHeight < 200) element.scrollTop = element.scrollHeight;
+  }, [lines.length]);
+  if (!lines.length) return /* @__PURE__ */ a4(Empty, { icon: "session", title: "Nothing was said yet" });
+  return /* @__PURE__ */ a4("ol", { class: "talk", ref: box, "aria-label": "Transcript", tabIndex: 0, children: lines.map((line) => /* @__PURE__ */ a4("li", { class: `talk-${line.direction} ${line.number === chosen2 ? "chosen" : ""}`, children: [
+    /* @__PURE__ */ a4("a", { href: here({ line: line.number === chosen2 ? null : String(line.number) }), class: "bubble", "aria-label": `Line ${line.number}, ${line.direction === "in" ? "from the user" : "reply"}`, children: [
+      line.author && /* @__PURE__ */ a4("b", { class: "small", children: line.author }),
+      /* @__PURE__ */ a4("span", { class: "bubble-text", children: line.text || textOf2(line.payload) }),
+      /* @__PURE__ */ a4(Choices, { payload: line.payload })
+    ] }),
+    /* @__PURE__ */ a4("span", { class: "talk-foot", children: [
+      /* @__PURE__ */ a4("time", { datetime: line.at, title: exact(line.at), children: short(line.at) }),
+      line.open && /* @__PURE__ */ a4(Tag, { tone: "accent", children: "being written" }),
+      line.delivery === "dead" && /* @__PURE__ */ a4(Tag, { tone: "danger", children: "not delivered" }),
+      line.delivery === "pending" && /* @__PURE__ */ a4(Tag, { children: "sending" })
+    ] })
+  ] }, line.number)) });
+}
+function textOf2(payload2) {
+  if (!seesPayloads()) return "hidden";
+  return typeof payload2 === "string" ? payload2 : JSON.stringify(payload2);
+}
+function Choices({ payload: payload2 }) {
+  const found = payload2?.choices ?? payload2?.buttons;
+  if (!Array.isArray(found)) return null;
+  return /* @__PURE__ */ a4("span", { class: "choices", children: found.map((choice, at) => /* @__PURE__ */ a4("span", { class: "tag tone-accent", children: typeof choice === "string" ? choice : String(choice.title ?? choice.label ?? choice.value ?? "") }, at)) });
+}
+function Composer({ session }) {
+  const [problem, setProblem] = d2("");
+  if (session.state !== "person") return null;
+  const send2 = async (event) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const text = String(new FormData(form).get("text") ?? "").trim();
+    if (!text) return;
+    try {
+      await call("POST /v1/sessions/{id}/messages", { path: { id: session.id }, query: { tenant: scope.value }, body: { text, author: session.person ?? "operator", idempotency_key: crypto.randomUUID() } });
+      form.reset();
+      setProblem("");
+      reloadAll();
+    } catch (error) {
+      setProblem(error instanceof Problem ? error.message : String(error));
+    }
+  };
+  return /* @__PURE__ */ a4("form", { class: "composer", onSubmit: send2, children: [
+    /* @__PURE__ */ a4("input", { name: "text", placeholder: `Answer as ${session.person}`, "aria-label": "Your message", autocomplete: "off", disabled: !may("operator") }),
+    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary", disabled: !may("operator"), children: [
+      /* @__PURE__ */ a4(Icon, { name: "up" }),
+      " Send"
+    ] }),
+    problem && /* @__PURE__ */ a4("p", { class: "problem", children: problem })
+  ] });
+}
+function sessionActions(session) {
+  const path = { id: session.id };
+  const id = quoted(session.id);
+  const who = me.value?.name ?? me.value?.key ?? "operator";
+  const handover = session.state === "person" ? {
+    title: `Give the session of ${session.user} back`,
+    verb: "Give back",
+    icon: "retry",
+    about: "The conversation continues where it was.",
+    target: "POST /v1/sessions/{id}/handover",
+    path,
+    fields: [REASON],
+    body: ({ reason }) => ({ to: "flow", reason }),
+    cli: ({ reason }) => `sessions handover ${id} --back${option("reason", reason)}`,
+    role: "operator",
+    done: () => "The conversation continues."
+  } : {
+    title: `Take over the session of ${session.user}`,
+    verb: "Take over",
+    icon: "person",
+    about: "Messages come to you; the conversation waits until you give it back.",
+    target: "POST /v1/sessions/{id}/handover",
+    path,
+    fields: [{ name: "person", label: "Your name", kind: "text", initial: who }, REASON],
+    body: ({ person, reason }) => ({ to: person, reason }),
+    cli: ({ person, reason }) => `sessions handover ${id} ${quoted(person ?? "")}${option("reason", reason)}`,
+    role: "operator",
+    done: () => "You answer now."
+  };
+  return [
+    handover,
+    {
+      title: `End the conversation with ${session.user}`,
+      verb: "End",
+      icon: "slash",
+      about: "Its run is cancelled. The next message starts a new conversation.",
+      target: "POST /v1/sessions/{id}/end",
+      path,
+      fields: [REASON],
+      body: ({ reason }) => ({ reason }),
+      cli: ({ reason }) => `sessions end ${id}${option("reason", reason)}`,
+      role: "operator",
+      isDangerous: true,
+      done: () => "The conversation has ended."
+    },
+    {
+      title: `Erase the session of ${session.user}`,
+      verb: "Erase",
+      icon: "trash",
+      about: "The transcript and everything that the session keeps are deleted for good.",
+      target: "DELETE /v1/sessions/{id}",
+      path,
+      cli: () => `sessions erase ${id} --yes`,
+      role: "operator",
+      isDangerous: true,
+      typed: session.user,
+      done: () => "Erased.",
+      after: () => go(to(["sessions"]))
+    }
+  ];
+}
+
+// console/pages/settings.tsx
+var DAY_MS3 = 864e5;
+function Settings() {
+  const found = useLoad(
+    async (signal) => {
+      const [retention, streams, ring] = await Promise.all([soft(call("GET /v1/settings/retention", { signal })), soft(call("GET /v1/settings/streams", { signal })), soft(call("GET /v1/admin/keyring", { signal }))]);
+      return { retention: retention?.items ?? [], streams: streams?.items ?? [], ring };
+    },
+    []
+  );
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Settings" }),
+    /* @__PURE__ */ a4("div", { class: "columns", children: [
+      /* @__PURE__ */ a4(Card, { title: "This browser", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
+        /* @__PURE__ */ a4(Choice, { label: "Theme", value: theme.value, options: ["auto", "light", "dark"], change: (value) => theme.value = value }),
+        /* @__PURE__ */ a4(Choice, { label: "Times", value: zone.value, options: ["local", "utc"], change: (value) => zone.value = value }),
+        /* @__PURE__ */ a4("p", { class: "hint", children: [
+          "Now: ",
+          exact(now.value)
+        ] }),
+        /* @__PURE__ */ a4("label", { class: "field check", children: [
+          /* @__PURE__ */ a4("input", { type: "checkbox", checked: singleKeys.value, onChange: (event) => singleKeys.value = event.currentTarget.checked }),
+          /* @__PURE__ */ a4("span", { children: "Single keys do something, such as j and k" })
+        ] })
+      ] }) }),
+      /* @__PURE__ */ a4(Card, { title: "You and this server", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+        Facts,
+        {
+          rows: [
+            ["Version", me.value?.version],
+            ["Access", me.value?.access === "open" ? "open: no key is needed on this machine" : "by API key"],
+            ["Key", me.value?.key ? `${me.value.name ?? ""} ${me.value.key}` : "none"],
+            ["Tenant", me.value?.key_tenant ?? "all"],
+            ["Roles", me.value?.roles.map((role) => /* @__PURE__ */ a4(Tag, { children: role }, role))],
+            !!me.value?.session_expires_at && ["Session until", /* @__PURE__ */ a4(Time, { at: me.value.session_expires_at })],
+            ["Features", me.value?.features.map((name) => /* @__PURE__ */ a4(Tag, { children: phrase(name) }, name))]
+          ]
+        }
+      ) }) })
+    ] }),
+    /* @__PURE__ */ a4(Show, { of: found, children: ({ retention, streams, ring }) => /* @__PURE__ */ a4($, { children: [
+      retention.length > 0 && /* @__PURE__ */ a4(Card, { title: "How long ended runs are kept", children: /* @__PURE__ */ a4(
+        Table,
+        {
+          label: "Retention",
+          rows: retention,
+          keyOf: (row) => row.tenant ?? "",
+          columns: [
+            { id: "tenant", label: "Tenant", cell: (row) => row.tenant ?? "all" },
+            ...["completed", "failed", "cancelled", "expired", "skipped"].map((state) => ({ id: state, label: phrase(state), kind: "num", drop: state === "completed" || state === "failed" ? void 0 : "narrow", cell: (row) => row.keep_ms[state] === void 0 ? "–" : span(row.keep_ms[state]) })),
+            { id: "act", label: "Actions", kind: "actions", cell: (row) => /* @__PURE__ */ a4(Button, { action: setRetention(row), tone: "slim" }) }
+          ]
+        }
+      ) }),
+      streams.length > 0 && /* @__PURE__ */ a4(Card, { title: "How much a stream keeps", children: /* @__PURE__ */ a4(
+        Table,
+        {
+          label: "Streams",
+          rows: streams,
+          keyOf: (row) => row.tenant ?? "",
+          columns: [
+            { id: "tenant", label: "Tenant", cell: (row) => row.tenant ?? "all" },
+            { id: "frames", label: "Frames", kind: "num", cell: (row) => row.frames === null ? "–" : count(row.frames) },
+            { id: "bytes", label: "Size", kind: "num", cell: (row) => row.bytes === null ? "–" : bytes(row.bytes) },
+            { id: "age", label: "Age", kind: "num", cell: (row) => row.age_ms === null ? "–" : span(row.age_ms) },
+            { id: "tails", label: "Readers", kind: "num", cell: (row) => row.tails === null ? "–" : count(row.tails) }
+          ]
+        }
+      ) }),
+      ring && /* @__PURE__ */ a4(Card, { title: "Keys that sign tokens", children: /* @__PURE__ */ a4(
+        Table,
+        {
+          label: "Signing keys",
+          rows: ring.keys,
+          keyOf: (row) => row.kid,
+          columns: [
+            { id: "kid", label: "Key", cell: (row) => /* @__PURE__ */ a4("code", { children: row.kid }) },
+            { id: "state", label: "Use", cell: (row) => row.kid === ring.current ? /* @__PURE__ */ a4(Tag, { tone: "good", children: "signs" }) : /* @__PURE__ */ a4(Tag, { children: "verifies" }) },
+            { id: "fingerprint", label: "Fingerprint", drop: "narrow", cell: (row) => /* @__PURE__ */ a4("code", { children: row.fingerprint }) },
+            { id: "until", label: "Until", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.until }) }
+          ]
+        }
+      ) })
+    ] }) })
+  ] });
+}
+function Choice({ label, value, options, change }) {
+  return /* @__PURE__ */ a4("fieldset", { class: "choice", children: [
+    /* @__PURE__ */ a4("legend", { children: label }),
+    options.map((option2) => /* @__PURE__ */ a4("label", { children: [
+      /* @__PURE__ */ a4("input", { type: "radio", name: label, checked: option2 === value, onChange: () => change(option2) }),
+      /* @__PURE__ */ a4("span", { children: option2 === "utc" ? "UTC" : phrase(option2) })
+    ] }, option2))
+  ] });
+}
+function setRetention(setting) {
+  const states = ["completed", "failed"];
+  return {
+    title: `Change how long runs of ${setting.tenant ?? "all tenants"} are kept`,
+    verb: "Change",
+    icon: "edit",
+    target: "PUT /v1/settings/retention",
+    fields: states.map((state) => ({ name: state, label: `${phrase(state)}, days`, kind: "number", initial: setting.keep_ms[state] === void 0 ? "" : String(setting.keep_ms[state] / DAY_MS3) })),
+    body: (values) => ({ ...setting.tenant ? { tenant: setting.tenant } : {}, keep_ms: Object.fromEntries(states.filter((state) => values[state]).map((state) => [state, Number(values[state]) * DAY_MS3])) }),
+    cli: (values) => `retention set${setting.tenant ? ` --tenant ${setting.tenant}` : ""}${states.filter((state) => values[state]).map((state) => ` ${state}=${values[state]}d`).join("")}`,
+    role: "admin",
+    done: () => "The retention is changed."
+  };
+}
+
+// console/pages/workers.tsx
+function Workers() {
+  const found = useLoad(
+    async (signal) => {
+      const [workers, lanes, trends] = await Promise.all([
+        all((cursor) => call("GET /v1/workers", { query: { limit: 500, ...cursor ? { cursor } : {} }, signal })),
+        call("GET /v1/lanes", { query: { limit: 500 }, signal }),
+        soft(call("GET /v1/trends", { query: { tenant: scope.value, span: "hour" }, signal }))
+      ]);
+      return { workers, lanes: lanes.items, trends };
+    },
+    [scope.value],
+    { when: of("worker"), every: 4e3 }
+  );
+  return /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Head, { title: "Workers and lanes", sub: "A worker claims runs from lanes. What waits in a lane without a worker waits until one comes." }),
+    /* @__PURE__ */ a4(Show, { of: found, children: ({ workers, lanes, trends }) => /* @__PURE__ */ a4($, { children: [
+      /* @__PURE__ */ a4(Card, { title: "Lanes", extra: /* @__PURE__ */ a4("span", { class: "faint small", children: plural(lanes.length, "lane") }), children: /* @__PURE__ */ a4(
+        Table,
+        {
+          label: "Lanes",
+          rows: lanes,
+          keyOf: (row) => row.lane,
+          chosen: param("lane"),
+          columns: [
+            { id: "lane", label: "Lane", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["runs"], { lane: row.lane }), children: row.lane }) },
+            { id: "setting", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.setting === "open" ? "ready" : row.setting, word: phrase(row.setting) }) },
+            { id: "workers", label: "Workers", kind: "num", cell: (row) => row.workers ? row.workers : /* @__PURE__ */ a4("span", { class: "tone-warn toned", children: "none" }) },
+            { id: "waiting", label: "Waiting", kind: "num", cell: (row) => count(row.counts.waiting ?? 0) },
+            { id: "active", label: "Active", kind: "num", cell: (row) => count(row.counts.active ?? 0) },
+            { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => /* @__PURE__ */ a4(StateBar, { counts: row.counts }) },
+            { id: "trend", label: "Waiting, last hour", drop: "medium", width: "8rem", cell: (row) => /* @__PURE__ */ a4(Trend, { lane: row.lane, values: trends?.lanes.find((one) => one.lane === row.lane)?.waiting ?? [] }) },
+            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb)) }
+          ]
+        }
+      ) }),
+      /* @__PURE__ */ a4(Card, { title: "Workers", extra: /* @__PURE__ */ a4("span", { class: "faint small", children: plural(workers.length, "worker") }), children: workers.length ? /* @__PURE__ */ a4(
+        Table,
+        {
+          label: "Workers",
+          rows: workers,
+          keyOf: (row) => row.instance,
+          chosen: param("id"),
+          columns: [
+            { id: "instance", label: "Instance", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.instance, most: 34, copy: true }) },
+            { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: stateOf2(row) }) },
+            { id: "lanes", label: "Lanes", drop: "narrow", cell: (row) => row.lanes.join(", ") },
+            { id: "capabilities", label: "Capabilities", drop: "medium", cell: (row) => row.capabilities.map((name) => /* @__PURE__ */ a4(Tag, { children: name }, name)) },
+            {
+              id: "busy",
+              label: "Slots",
+              cell: (row) => /* @__PURE__ */ a4("span", { class: "pair", children: [
+                /* @__PURE__ */ a4(Meter, { value: row.busy, most: row.slots, label: `${row.busy} of ${row.slots} slots busy` }),
+                /* @__PURE__ */ a4("span", { class: "num", children: [
+                  row.busy,
+                  "/",
+                  row.slots
+                ] })
+              ] })
+            },
+            { id: "beat", label: "Last seen", drop: "narrow", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.heartbeat_at }) },
+            { id: "since", label: "Since", drop: "medium", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.registered_at }) },
+            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => !row.draining && /* @__PURE__ */ a4(Button, { action: drainWorker(row), tone: "slim" }) }
+          ]
+        }
+      ) : /* @__PURE__ */ a4(Empty, { icon: "worker", title: "No worker is connected", command: "holdfast worker app:app", children: tenant.value ? "Workers of other tenants are not shown." : "Runs wait until one is." }) })
+    ] }) })
+  ] });
+}
+function Trend({ lane, values }) {
+  return values.some((one) => one !== null) ? /* @__PURE__ */ a4(Sparkline, { values, label: `Waiting in ${lane}` }) : null;
+}
+function stateOf2(worker) {
+  if (Date.parse(worker.expires_at) < now.value) return "lost";
+  return worker.draining ? "draining" : "live";
+}
+function laneActions(lane) {
+  const make = (verb, label, icon, about) => ({
+    title: `${label} lane ${lane.lane}`,
+    verb: label,
+    icon,
+    about,
+    target: `POST /v1/lanes/{lane}/${verb}`,
+    path: { lane: lane.lane },
+    cli: () => `lanes ${verb} ${quoted(lane.lane)}`,
+    role: "operator",
+    isDangerous: verb === "drain",
+    done: () => `Lane ${lane.lane}: ${verb}.`
+  });
+  if (lane.setting !== "open") return [make("resume", "Resume", "play", "Workers claim from it again, and submissions are accepted.")];
+  return [make("pause", "Pause", "pause", "Workers finish what they hold and claim nothing more from it; submissions wait."), make("drain", "Drain", "timer", "New submissions are refused; what is there runs to its end.")];
+}
+function drainWorker(worker) {
+  return {
+    title: `Drain worker ${worker.instance}`,
+    verb: "Drain",
+    icon: "timer",
+    about: `It finishes ${plural(worker.busy, "run")} and claims nothing more.`,
+    target: "POST /v1/workers/{instance}/drain",
+    path: { instance: worker.instance },
+    cli: () => `workers drain ${quoted(worker.instance)}`,
+    role: "operator",
+    done: () => "The worker drains."
+  };
+}
+
 // console/parts/toasts.tsx
 function Toasts() {
   return /* @__PURE__ */ a4("div", { class: "toasts", role: "status", "aria-live": "polite", children: toasts.value.map((toast) => /* @__PURE__ */ a4("div", { class: `toast tone-${toast.tone}`, children: [
@@ -4091,7 +6754,22 @@ function Toasts() {
 // console/app.tsx
 var PAGES2 = {
   "": Overview,
-  runs: ({ path: [id] }) => id ? /* @__PURE__ */ a4(Run, { id }, id) : /* @__PURE__ */ a4(Runs, {})
+  runs: ({ path: [id] }) => id ? /* @__PURE__ */ a4(Run, { id }, id) : /* @__PURE__ */ a4(Runs, {}),
+  new: NewRun,
+  inbox: Inbox,
+  causes: Causes,
+  graphs: ({ path: [id] }) => id ? /* @__PURE__ */ a4(Graph, { id }, id) : /* @__PURE__ */ a4(Graphs, {}),
+  sessions: ({ path: [id] }) => id ? /* @__PURE__ */ a4(Session, { id }, id) : /* @__PURE__ */ a4(Sessions, {}),
+  deployments: ({ path: [env, id] }) => env && id ? /* @__PURE__ */ a4(Deployment, { env, id }, `${env} ${id}`) : /* @__PURE__ */ a4(Deployments, {}),
+  workers: Workers,
+  queues: ({ path: [name] }) => name ? /* @__PURE__ */ a4(Queue, { name }, name) : /* @__PURE__ */ a4(Queues2, {}),
+  schedules: Schedules,
+  limits: Limits,
+  archive: Archive,
+  leases: Leases,
+  keys: Keys,
+  audit: Audit,
+  settings: Settings
 };
 function App() {
   useKeys([
