@@ -7,7 +7,7 @@ them. The console names a call by its method and path, so that a route that chan
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,24 +30,30 @@ def name_of(schema: str) -> str:
 
 def type_of(schema: dict[str, Any]) -> str:
     """Return a schema as TypeScript."""
-    if "$ref" in schema:
-        return f"api.{name_of(schema['$ref'].rpartition('/')[2])}"
-    if "enum" in schema:
-        return " | ".join(_literal(value) for value in schema["enum"])
-    if "const" in schema:
-        return _literal(schema["const"])
-    for choices in ("anyOf", "oneOf"):
-        if choices in schema:
-            return " | ".join(dict.fromkeys(type_of(choice) for choice in schema[choices]))
+    for word, write in _WRITERS.items():
+        if word in schema:
+            return write(schema)
     kind = schema.get("type")
     if isinstance(kind, list):
-        return " | ".join(type_of({**schema, "type": one}) for one in kind)
-    if kind == "array":
-        items = type_of(schema.get("items", {}))
-        return f"({items})[]" if " " in items else f"{items}[]"
-    if kind == "object":
-        return _object(schema)
-    return _WORDS.get(kind or "", "api.Json")
+        return _union(type_of({**schema, "type": one}) for one in kind)
+    return {"array": _array, "object": _object}.get(kind or "", _plain)(schema)
+
+
+def _reference(schema: dict[str, Any]) -> str:
+    return f"api.{name_of(schema['$ref'].rpartition('/')[2])}"
+
+
+def _union(types: Iterable[str]) -> str:
+    return " | ".join(dict.fromkeys(types))
+
+
+def _array(schema: dict[str, Any]) -> str:
+    items = type_of(schema.get("items", {}))
+    return f"({items})[]" if " " in items else f"{items}[]"
+
+
+def _plain(schema: dict[str, Any]) -> str:
+    return _WORDS.get(schema.get("type", ""), "api.Json")
 
 
 def _object(schema: dict[str, Any]) -> str:
@@ -70,9 +76,19 @@ def _literal(value: Any) -> str:
     return "null" if value is None else f'"{value}"' if isinstance(value, str) else str(value)
 
 
+_WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "$ref": _reference,
+    "enum": lambda schema: _union(map(_literal, schema["enum"])),
+    "const": lambda schema: _literal(schema["const"]),
+    "anyOf": lambda schema: _union(map(type_of, schema["anyOf"])),
+    "oneOf": lambda schema: _union(map(type_of, schema["oneOf"])),
+}
+
+
 def schemas(document: dict[str, Any]) -> Iterator[str]:
     """Return a line for each schema."""
-    yield "export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };\n"
+    yield "export type Json =\n"
+    yield "  null | boolean | number | string | Json[] | { [key: string]: Json };\n"
     for name, schema in sorted(document["components"]["schemas"].items()):
         yield f"export type {name_of(name)} = {type_of(schema).replace('api.', '')};\n"
 

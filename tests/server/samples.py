@@ -104,6 +104,10 @@ async def _file(_engine: Engine, _tenant: str) -> str:
     return "chat.js"
 
 
+async def _page(_engine: Engine, _tenant: str) -> str:
+    return "runs"
+
+
 async def _env(_engine: Engine, _tenant: str) -> str:
     return "local"
 
@@ -270,6 +274,8 @@ MAKERS: dict[str, Make] = {
     "conversations.name": conversation,
     "chat.name": conversation,
     "static.file": _file,
+    "console_page.page": _page,
+    "console_page.id": _page,
     "sessions.id": _session,
     "env": _env,
     "envs.env": _own_env,

@@ -1,6 +1,7 @@
 // Written by tools/page_types.py from the OpenAPI document. `make pages` writes it again.
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Json =
+  null | boolean | number | string | Json[] | { [key: string]: Json };
 export type AcquireBody = { holder: string; ttl_ms: number; margin_ms?: number; incarnation?: string | null; term?: number | null; preempt?: boolean };
 export type AnswerView = { replies: ReplyView[]; execution: string | null; state: string; session: string; revision?: string | null; deployment?: string | null };
 export type AppendedView = { first: string; last: string; version: number };

@@ -10,7 +10,7 @@ import { call, type Reply } from "../lib/call";
 import { of, useLoad } from "../lib/load";
 import { scope, seesPayloads } from "../lib/session";
 import { span } from "../lib/time";
-import { count } from "../lib/words";
+import { count, phrase } from "../lib/words";
 import { Button, Card, Facts, Id, Tabs, Time } from "../parts/basics";
 import { Head } from "../parts/head";
 import { Value } from "../parts/json";
@@ -73,7 +73,7 @@ function Found({ facts: { queue, stats, pending, messages } }: { facts: Facts_ }
         <div class="column">
           <Card title="Figures">
             <div class="pad">
-              <Facts rows={(["ready", "delayed", "in_flight", "dead"] as const).map((field) => [field.replace("_", " "), count(numbers[field])] as [string, string]).concat([["pushed", count(stats.pushed)], ["acknowledged", count(stats.acked ?? 0)], ["expired", count(stats.expired)], ["purged", count(stats.purged)]])} />
+              <Facts rows={(["ready", "delayed", "in_flight", "dead"] as const).map((field) => [phrase(field), count(numbers[field])] as [string, string]).concat([["Pushed", count(stats.pushed)], ["Acknowledged", count(stats.acked ?? 0)], ["Expired", count(stats.expired)], ["Purged", count(stats.purged)]])} />
             </div>
           </Card>
           <Card title="Settings">

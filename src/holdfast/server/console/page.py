@@ -22,22 +22,14 @@ _PAGE = """\
 <script type="module" src="{up}static/{script}"></script>
 </head>
 <body>
-<noscript>The console needs JavaScript. Scripts and people can use the HTTP API: see /docs.</noscript>
+<noscript>The console needs JavaScript. The HTTP API does not: see /docs.</noscript>
 </body>
 </html>
 """
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "form-action 'none'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-    )
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'"
 )
 _HEADERS = {
     "Content-Security-Policy": _POLICY,

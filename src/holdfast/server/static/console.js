@@ -4766,7 +4766,7 @@ function Found4({ facts: { queue, stats, pending, messages } }) {
         /* @__PURE__ */ a4(Part, { queue, pending, messages })
       ] }),
       /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Card, { title: "Figures", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Facts, { rows: ["ready", "delayed", "in_flight", "dead"].map((field) => [field.replace("_", " "), count(numbers[field])]).concat([["pushed", count(stats.pushed)], ["acknowledged", count(stats.acked ?? 0)], ["expired", count(stats.expired)], ["purged", count(stats.purged)]]) }) }) }),
+        /* @__PURE__ */ a4(Card, { title: "Figures", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Facts, { rows: ["ready", "delayed", "in_flight", "dead"].map((field) => [phrase(field), count(numbers[field])]).concat([["Pushed", count(stats.pushed)], ["Acknowledged", count(stats.acked ?? 0)], ["Expired", count(stats.expired)], ["Purged", count(stats.purged)]]) }) }) }),
         /* @__PURE__ */ a4(Card, { title: "Settings", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
           Facts,
           {
