@@ -75,14 +75,12 @@ export function Diagram({ nodes, edges, width, height, label, chosen }: Props): 
           scale(event.deltaY < 0 ? 1.1 : 0.9);
         }}
       >
-        <defs>
-          <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
-            <path d="M0 0L8 4L0 8z" />
-          </marker>
-        </defs>
         <g transform={`translate(${at.x} ${at.y}) scale(${zoom})`}>
           {edges.map((edge) => (
-            <path key={`${edge.from} ${edge.to} ${edge.kind ?? ""}`} class={`edge edge-${edge.kind ?? "success"}`} d={curve(edge.points)} marker-end="url(#arrow)" />
+            <g key={`${edge.from} ${edge.to} ${edge.kind ?? ""}`} class={`edge edge-${edge.kind ?? "success"}`}>
+              <path d={curve(edge.points)} />
+              <path class="tip" d={tip(edge.points)} />
+            </g>
           ))}
           {nodes.map((node) => (
             <Box key={node.key} node={node} isChosen={node.key === chosen} hasLabel={hasLabels} />
@@ -155,4 +153,12 @@ function curve(points: [number, number][]): string {
     before = point;
   }
   return path;
+}
+
+/** The tip of an arrow; edges end from the left, or from above. */
+function tip(points: [number, number][]): string {
+  const [before, end] = points.slice(-2);
+  if (!before || !end) return "";
+  const [x, y] = end;
+  return Math.abs(x - before[0]) >= Math.abs(y - before[1]) / 4 ? `M${x - 7} ${y - 4}L${x} ${y}L${x - 7} ${y + 4}z` : `M${x - 4} ${y - 7}L${x} ${y}L${x + 4} ${y - 7}z`;
 }

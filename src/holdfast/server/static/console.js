@@ -1719,11 +1719,11 @@ function request(action, values) {
   return { method, address, text: typeof body === "object" ? JSON.stringify(body) : body };
 }
 var TENANTLESS = /\/v1\/(lanes|workers|keys|settings|admin|envs\/\{env\}$|bulk|views|writer-leases:|executions$|secrets)/;
-function curl(action, values) {
+function asCurl(action, values) {
   const { method, address, text } = request(action, values);
   return written(method, address, text);
 }
-function curlOf(method, target, text) {
+function callAsCurl(method, target, text) {
   return written(method, addressOf(target), text);
 }
 function written(method, address, text) {
@@ -1732,7 +1732,7 @@ function written(method, address, text) {
   if (text !== void 0) lines.push("-H 'Content-Type: application/json'", `-d ${quoted(text)}`);
   return lines.join(" \\\n  ");
 }
-function cli(action, values) {
+function asCommand(action, values) {
   return `holdfast ${action.cli(values)}`;
 }
 function quoted(text) {
@@ -2589,7 +2589,7 @@ function Confirm({ action }) {
 function Commands({ action, values }) {
   return /* @__PURE__ */ a4("details", { class: "commands", children: [
     /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
-    [cli(action, values), curl(action, values)].map((text) => /* @__PURE__ */ a4("div", { class: "command", children: [
+    [asCommand(action, values), asCurl(action, values)].map((text) => /* @__PURE__ */ a4("div", { class: "command", children: [
       /* @__PURE__ */ a4("pre", { children: text }),
       /* @__PURE__ */ a4(Copy, { text, label: "Copy command" })
     ] }, text.slice(0, 8)))
@@ -3233,13 +3233,13 @@ function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
           event.preventDefault();
           scale(event.deltaY < 0 ? 1.1 : 0.9);
         },
-        children: [
-          /* @__PURE__ */ a4("defs", { children: /* @__PURE__ */ a4("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto-start-reverse", children: /* @__PURE__ */ a4("path", { d: "M0 0L8 4L0 8z" }) }) }),
-          /* @__PURE__ */ a4("g", { transform: `translate(${at.x} ${at.y}) scale(${zoom})`, children: [
-            edges.map((edge) => /* @__PURE__ */ a4("path", { class: `edge edge-${edge.kind ?? "success"}`, d: curve(edge.points), "marker-end": "url(#arrow)" }, `${edge.from} ${edge.to} ${edge.kind ?? ""}`)),
-            nodes.map((node) => /* @__PURE__ */ a4(Box, { node, isChosen: node.key === chosen2, hasLabel: hasLabels }, node.key))
-          ] })
-        ]
+        children: /* @__PURE__ */ a4("g", { transform: `translate(${at.x} ${at.y}) scale(${zoom})`, children: [
+          edges.map((edge) => /* @__PURE__ */ a4("g", { class: `edge edge-${edge.kind ?? "success"}`, children: [
+            /* @__PURE__ */ a4("path", { d: curve(edge.points) }),
+            /* @__PURE__ */ a4("path", { class: "tip", d: tip(edge.points) })
+          ] }, `${edge.from} ${edge.to} ${edge.kind ?? ""}`)),
+          nodes.map((node) => /* @__PURE__ */ a4(Box, { node, isChosen: node.key === chosen2, hasLabel: hasLabels }, node.key))
+        ] })
       }
     ),
     /* @__PURE__ */ a4("div", { class: "diagram-tools", children: [
@@ -3278,6 +3278,12 @@ function curve(points) {
     before = point;
   }
   return path;
+}
+function tip(points) {
+  const [before, end] = points.slice(-2);
+  if (!before || !end) return "";
+  const [x3, y5] = end;
+  return Math.abs(x3 - before[0]) >= Math.abs(y5 - before[1]) / 4 ? `M${x3 - 7} ${y5 - 4}L${x3} ${y5}L${x3 - 7} ${y5 + 4}z` : `M${x3 - 4} ${y5 - 7}L${x3} ${y5}L${x3 + 4} ${y5 - 7}z`;
 }
 
 // console/pages/graph.tsx
@@ -5661,7 +5667,7 @@ function OfFilter({ verb, filter, close }) {
       isBusy,
       run: run2,
       close: () => close(false),
-      command: (reason) => curlOf("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason })),
+      command: (reason) => callAsCurl("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason })),
       children: problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
         problem.message,
         /* @__PURE__ */ a4(ProblemFacts, { problem })
