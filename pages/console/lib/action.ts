@@ -67,13 +67,13 @@ function request(action: Action, values: Values): { method: string; address: str
 /** Routes about the whole store take no tenant. */
 const TENANTLESS = /\/v1\/(lanes|workers|keys|settings|admin|envs\/\{env\}$|bulk|views|writer-leases:|executions$|secrets)/;
 
-export function asCurl(action: Action, values: Values): string {
+export function curlCommand(action: Action, values: Values): string {
   const { method, address, text } = request(action, values);
   return written(method, address, text);
 }
 
 /** The command of a call that is no action of one thing. */
-export function callAsCurl(method: string, target: Target, text: string): string {
+export function curlCommandOf(method: string, target: Target, text: string): string {
   return written(method, addressOf(target), text);
 }
 

@@ -3,7 +3,7 @@
 import type { TargetedSubmitEvent, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { callAsCurl, quoted } from "../lib/action";
+import { curlCommandOf, quoted } from "../lib/action";
 import { go, to } from "../lib/address";
 import { call, Problem, type Reply } from "../lib/call";
 import { reloadAll } from "../lib/live";
@@ -156,7 +156,7 @@ function OfFilter({ verb, filter, close }: { verb: Verb; filter: Record<string, 
       isBusy={isBusy}
       run={run}
       close={() => close(false)}
-      command={(reason) => callAsCurl("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason }))}
+      command={(reason) => curlCommandOf("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason }))}
     >
       {problem && (
         <div class="problem" role="alert">

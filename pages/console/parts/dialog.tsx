@@ -3,7 +3,7 @@
 import type { ComponentChildren, TargetedSubmitEvent, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
-import { asCommand, asCurl, asked, initialOf, perform, type Action, type FieldSpec, type Values } from "../lib/action";
+import { asCommand, curlCommand, asked, initialOf, perform, type Action, type FieldSpec, type Values } from "../lib/action";
 import type { Problem } from "../lib/call";
 import { parse } from "../lib/exact";
 import { Copy } from "./basics";
@@ -109,7 +109,7 @@ function Commands({ action, values }: { action: Action; values: Values }): VNode
   return (
     <details class="commands">
       <summary>The same from a terminal</summary>
-      {[asCommand(action, values), asCurl(action, values)].map((text) => (
+      {[asCommand(action, values), curlCommand(action, values)].map((text) => (
         <div class="command" key={text.slice(0, 8)}>
           <pre>{text}</pre>
           <Copy text={text} label="Copy command" />

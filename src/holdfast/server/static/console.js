@@ -1719,11 +1719,11 @@ function request(action, values) {
   return { method, address, text: typeof body === "object" ? JSON.stringify(body) : body };
 }
 var TENANTLESS = /\/v1\/(lanes|workers|keys|settings|admin|envs\/\{env\}$|bulk|views|writer-leases:|executions$|secrets)/;
-function asCurl(action, values) {
+function curlCommand(action, values) {
   const { method, address, text } = request(action, values);
   return written(method, address, text);
 }
-function callAsCurl(method, target, text) {
+function curlCommandOf(method, target, text) {
   return written(method, addressOf(target), text);
 }
 function written(method, address, text) {
@@ -2589,7 +2589,7 @@ function Confirm({ action }) {
 function Commands({ action, values }) {
   return /* @__PURE__ */ a4("details", { class: "commands", children: [
     /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
-    [asCommand(action, values), asCurl(action, values)].map((text) => /* @__PURE__ */ a4("div", { class: "command", children: [
+    [asCommand(action, values), curlCommand(action, values)].map((text) => /* @__PURE__ */ a4("div", { class: "command", children: [
       /* @__PURE__ */ a4("pre", { children: text }),
       /* @__PURE__ */ a4(Copy, { text, label: "Copy command" })
     ] }, text.slice(0, 8)))
@@ -5667,7 +5667,7 @@ function OfFilter({ verb, filter, close }) {
       isBusy,
       run: run2,
       close: () => close(false),
-      command: (reason) => callAsCurl("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason })),
+      command: (reason) => curlCommandOf("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason })),
       children: problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
         problem.message,
         /* @__PURE__ */ a4(ProblemFacts, { problem })
