@@ -44,7 +44,7 @@ _OWNED = {
 }
 _WAITS = ("p", "y", "z", "k")
 _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
-    *("tenants", "cells", "routes", "pass", "turns", "timers"),
+    *("tenants", "cells", "causes", "cause", "causends", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
     *("secrets", "sealing"),
     *GRAPH_FAMILIES,
@@ -148,6 +148,7 @@ class _Partition:
             ):
                 yield f"execution {execution_id}: {problem}"
         yield from self._check_cells()
+        yield from self._check_causes()
         yield from self._check_tags()
         yield from self._check_ready()
         yield from self._check_timers()
@@ -166,6 +167,21 @@ class _Partition:
         return {name: set(members) for name, members in self._families[family].items()}
 
     # Indexes
+
+    def _check_causes(self) -> Iterator[str]:
+        born: dict[str, dict[bytes, float]] = defaultdict(dict)
+        ended: dict[str, dict[bytes, float]] = defaultdict(dict)
+        by_tenant: dict[str, set[bytes]] = defaultdict(set)
+        for execution_id, record in self._records.items():
+            if (cause := record.get("cause")) is None:
+                continue
+            tenant, name = record["tenant"].decode(), f"{record['kind'].decode()}|{cause.decode()}"
+            by_tenant[tenant].add(name.encode())
+            born[f"{tenant}|{name}"][execution_id.encode()] = float(record["born"])
+            ended[f"{tenant}|{name}"][execution_id.encode()] = float(record["ended"])
+        yield from _differences("cause", self._families["cause"], born)
+        yield from _differences("ends of cause", self._families["causends"], ended)
+        yield from _differences("causes of tenant", self._sets("causes"), by_tenant)
 
     def _check_cells(self) -> Iterator[str]:
         cells: dict[str, dict[bytes, float]] = defaultdict(dict)

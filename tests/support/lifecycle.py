@@ -57,6 +57,11 @@ async def claim_one(store: Store, execution_id: str, **options: Any) -> Claim:
     return claim
 
 
+async def again(store: Store, execution_id: str) -> None:
+    """Replay an execution, from the beginning."""
+    await store.executions.replay(execution_id, keep_steps=False, from_step="", reason="")
+
+
 async def create_together(store: Store, *items: Mapping[str, Any]) -> list[ExecutionId]:
     """Create executions in one partition, in this order, by one call."""
     root = new_id()

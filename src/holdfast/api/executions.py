@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.api.beats import Beats
 from holdfast.api.claimer import Claimer
 from holdfast.errors import HoldfastError
+from holdfast.model.causes import Cause
 from holdfast.model.executions import (
     Attempt,
     Event,
@@ -235,9 +236,36 @@ class Executions(ABC):
 
     @abstractmethod
     async def list(
-        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        total: bool = False,
+        whys: bool = False,
     ) -> Page:
-        """Return a page of executions, newest first."""
+        """Return a page of executions, newest first unless the filter says otherwise.
+
+        With `total`, the page says how many match; with `whys`, why those that have not ended are
+        not running. A filter by the beginning of an id or by the text of a tag has no index: each
+        call looks at a bounded number of executions, so a page may be short, even empty, though
+        `next_cursor` is set.
+        """
+
+    @abstractmethod
+    async def causes(
+        self,
+        *,
+        tenant: str | None = None,
+        kind: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Sequence[Cause]:
+        """Return why executions that ended in this time failed or expired.
+
+        They are grouped by task, type and code of the error, and its place; the most frequent
+        cause is first.
+        """
 
     @abstractmethod
     async def count(self, tenant: str | None = None) -> Sequence[Count]:

@@ -123,7 +123,7 @@ class Archive:
     ) -> Page:
         """Return a page of archived executions, newest first, each as it ended last."""
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
-        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+        wanted = _check_filter(wanted)
         before = _parse_cursor(cursor)
 
         async def look(snapshot: Snapshot | None) -> Page:
@@ -179,7 +179,7 @@ class Archive:
 
     async def rows(self, wanted: Filter | None = None) -> AsyncIterator[Exported]:
         """Iterate over archived executions, segment by segment, each as it ended last."""
-        wanted = wanted or Filter()
+        wanted = _check_filter(wanted)
         snapshot = await self.manifest.read()
         last: dict[str, tuple[int, int]] = {}
         repeated = set()
@@ -296,11 +296,11 @@ def _may_match(entry: Entry, wanted: Filter) -> bool:
 
 
 def _matches(line: Line, wanted: Filter) -> bool:
-    for name in ("tenant", "lane", "kind", "state"):
+    for name in ("tenant", "lane", "kind"):
         value = getattr(wanted, name)
         if value is not None and value != getattr(line, name):
             return False
-    if wanted.tag is not None and line.tags.get(wanted.tag[0]) != wanted.tag[1]:
+    if not _has_parts(line, wanted) or not _is_tagged(line, wanted):
         return False
     if wanted.graph is not None and not line.id.startswith(f"{wanted.graph}~"):
         return False
@@ -309,6 +309,32 @@ def _matches(line: Line, wanted: Filter) -> bool:
     if wanted.since is not None and line.born < _stamp(wanted.since):
         return False
     return wanted.until is None or line.born < _stamp(wanted.until)
+
+
+def _has_parts(line: Line, wanted: Filter) -> bool:
+    return (
+        (not wanted.every_state or line.state in wanted.every_state)
+        and line.kind.startswith(wanted.kind_prefix or "")
+        and line.id.startswith(wanted.id_prefix or "")
+    )
+
+
+def _is_tagged(line: Line, wanted: Filter) -> bool:
+    if wanted.tag is not None and line.tags.get(wanted.tag[0]) != wanted.tag[1]:
+        return False
+    text = (wanted.text or "").lower()
+    words = (word.lower() for pair in line.tags.items() for word in pair)
+    return not text or any(text in word for word in words)
+
+
+def _check_filter(wanted: Filter | None) -> Filter:
+    """Return the filter; raise InvalidInput for what the archive cannot list by."""
+    wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+    if wanted.error_type is not None:
+        checks.refuse("error_type", "cannot be combined with the archive", wanted.error_type)
+    if wanted.oldest:
+        checks.refuse("oldest", "must be false: the archive lists the newest first", wanted.oldest)
+    return wanted
 
 
 def _stamp(moment: datetime) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,9 +37,27 @@ _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
 
 OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only executions of this tenant.")]
-InState = Annotated[State | None, typer.Option("--state", help="Only executions in this state.")]
+InState = Annotated[
+    str | None,
+    typer.Option(
+        "--state", metavar="STATE,...", help="Only executions in this state, or in one of several."
+    ),
+]
 OnLane = Annotated[str | None, typer.Option("--lane", help="Only executions on this lane.")]
-OfKind = Annotated[str | None, typer.Option("--kind", help="Only executions of this task.")]
+OfKind = Annotated[
+    str | None,
+    typer.Option("--kind", help="Only executions of this task; mail.* for all that start so."),
+]
+WithError = Annotated[
+    str | None,
+    typer.Option("--error", metavar="TYPE", help="Only those that failed with this type of error."),
+]
+WithPrefix = Annotated[
+    str | None, typer.Option("--id", metavar="START", help="Only ids that start so.")
+]
+WithText = Annotated[
+    str | None, typer.Option("--text", help="Only executions with this text in a tag.")
+]
 Since = Annotated[
     str | None,
     typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00."),
@@ -62,6 +80,9 @@ def ls(
     state: InState = None,
     lane: OnLane = None,
     kind: OfKind = None,
+    error: WithError = None,
+    id_prefix: WithPrefix = None,
+    text: WithText = None,
     tag: WithTag = None,
     graph: InGraph = None,
     parent: OfParent = None,
@@ -69,6 +90,11 @@ def ls(
     until: Annotated[str | None, typer.Option("--until", help="Created before this time.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="The size of a page.")] = 50,
     cursor: Cursor = None,
+    oldest: Annotated[bool, typer.Option("--oldest", help="List the oldest first.")] = False,
+    total: Annotated[bool, typer.Option("--total", help="Say how many match.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Say why those that have not ended are not running.")
+    ] = False,
     everything: Annotated[bool, typer.Option("--all", help="List all pages.")] = False,
     in_archive: Annotated[
         bool, typer.Option("--archived", help="List the archive instead of the store.")
@@ -79,39 +105,80 @@ def ls(
     """List executions, newest first."""
     query = Filter(
         tenant=tenant,
-        state=state,
+        states=_states(state),
         lane=lane,
-        kind=kind,
+        **_kind(kind),
+        error_type=error,
+        id_prefix=id_prefix,
+        text=text,
+        oldest=oldest,
         tag=_tag(tag),
         graph=graph,
         parent=parent,
         since=inputs.moment("since", since),
         until=inputs.moment("until", until),
     )
+    asked = {"total": total, "whys": why}
+    source = _Source(query, cursor, None if everything else limit, in_archive=in_archive)
+    page = opening.ask(store, lambda engine: _read(engine, source, asked, as_json=as_json))
+    output.emit(_view(page, asked)) if as_json else _print(page)
 
-    async def work(engine: Engine) -> tuple[list[Execution], str | None]:
-        if everything:
-            return await _all(engine, query, cursor, in_archive=in_archive), None
-        page = await _page(engine, query, limit, cursor, in_archive=in_archive)
-        if as_json or in_archive:
-            return list(page.items), page.next_cursor
-        return await _with_errors(engine, page.items), page.next_cursor
 
-    items, next_cursor = opening.ask(store, work)
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Which part of which list to read; without a limit, all that follows."""
+
+    query: Filter
+    cursor: str | None
+    limit: int | None
+    in_archive: bool
+
+
+async def _read(engine: Engine, source: _Source, asked: dict[str, bool], *, as_json: bool) -> Page:
+    query, cursor, limit = source.query, source.cursor, source.limit
+    if limit is None:
+        items = await _all(engine, query, cursor, in_archive=source.in_archive)
+        return Page(items=tuple(items), next_cursor=None)
+    if source.in_archive:
+        return await engine.archive.page(query, limit=limit, cursor=cursor)
+    page = await engine.list(query, limit=limit, cursor=cursor, **asked)
     if as_json:
-        output.emit({"items": items, "next_cursor": next_cursor})
-    else:
-        _print(items, next_cursor)
+        return page
+    return replace(page, items=tuple(await _with_errors(engine, page.items)))
 
 
-def _print(items: list[Execution], next_cursor: str | None) -> None:
+def _view(page: Page, asked: dict[str, bool]) -> dict[str, Any]:
+    view: dict[str, Any] = {"items": page.items, "next_cursor": page.next_cursor}
+    return view | {name: getattr(page, name) for name, wanted in asked.items() if wanted}
+
+
+def _kind(text: str | None) -> dict[str, Any]:
+    """Return the filter for a task, or for all tasks that start so: `mail.*`."""
+    if text is None or not text.endswith("*"):
+        return {"kind": text}
+    return {"kind_prefix": text.removesuffix("*") or None}
+
+
+def _states(text: str | None) -> tuple[State, ...]:
+    try:
+        return tuple(State(word) for word in inputs.names([] if text is None else [text]))
+    except ValueError:
+        message = f"{text!r} is not one of {', '.join(State)}."
+        raise typer.BadParameter(message, param_hint="'--state'") from None
+
+
+def _print(page: Page) -> None:
     """Print a table, without the tenant column if every tenant is `default`."""
-    left_out = "tenant" if all(item.tenant == "default" for item in items) else ""
+    left_out = "tenant" if all(item.tenant == "default" for item in page.items) else ""
     kept = [number for number, column in enumerate(_COLUMNS) if column != left_out]
-    rows = [[row(item)[number] for number in kept] for item in items]
+    rows = [[row(item)[number] for number in kept] for item in page.items]
     output.show_table([_COLUMNS[number] for number in kept], rows, nothing="no executions")
-    if next_cursor is not None:
-        output.note(f"more: --cursor {next_cursor}, or --all")
+    for execution_id, sentence in page.whys.items():
+        output.say(f"{execution_id}: {sentence}")
+    if page.total is not None:
+        output.note(f"{page.total} match")
+    if page.next_cursor is not None:
+        output.note(f"more: --cursor {page.next_cursor}, or --all")
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:

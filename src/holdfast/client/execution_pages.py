@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from holdfast.client import decode
 from holdfast.client.http import Http
-from holdfast.model.listing import Filter, Page
+from holdfast.model.listing import Filter, Page, Total
 
 
-async def page_of(
-    http: Http, where: str, filters: Filter, *, whose: str, limit: int, cursor: str | None
-) -> Page:
+async def page_of(http: Http, where: str, filters: Filter, *, whose: str, **more: Any) -> Page:
     """Request a page; `whose` applies unless the filter names a tenant."""
     reply = await http.get(
         where,
         tenant=filters.tenant or whose,
-        state=filters.state and filters.state.value,
+        state=",".join(filters.every_state) or None,
         lane=filters.lane,
         kind=filters.kind,
         tag=filters.tag and ":".join(filters.tag),
@@ -22,8 +22,15 @@ async def page_of(
         parent=filters.parent,
         since=filters.since and filters.since.isoformat(),
         until=filters.until and filters.until.isoformat(),
-        limit=limit,
-        cursor=cursor,
+        kind_prefix=filters.kind_prefix,
+        id_prefix=filters.id_prefix,
+        text=filters.text,
+        **more,
     )
-    items = tuple(decode.execution(view) for view in reply["items"])
-    return Page(items=items, next_cursor=reply["next_cursor"])
+    total = reply.get("total")
+    return Page(
+        items=tuple(decode.execution(view) for view in reply["items"]),
+        next_cursor=reply["next_cursor"],
+        total=None if total is None else Total(count=total["count"], exact=total["exact"]),
+        whys={view["id"]: view["why"] for view in reply["items"] if view.get("why")},
+    )

@@ -22,6 +22,7 @@ from holdfast.client.execution_pages import page_of
 from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
 from holdfast.model import bounds, calls, checks, exports, payloads
+from holdfast.model.causes import Cause
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
     Attempt,
@@ -368,14 +369,40 @@ class RemoteExecutions(api.Executions):
 
     @override
     async def list(
-        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        total: bool = False,
+        whys: bool = False,
     ) -> Page:
         calls.check_page(limit)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+        more = {"error_type": wanted.error_type, "order": "oldest" if wanted.oldest else None}
+        asked = {"total": "true" if total else None, "why": "true" if whys else None}
+        page = {"limit": limit, "cursor": cursor, **more, **asked}
         whose = self._tenant or EVERY_TENANT
-        return await page_of(
-            self._http, "/v1/executions", wanted, whose=whose, limit=limit, cursor=cursor
+        return await page_of(self._http, "/v1/executions", wanted, whose=whose, **page)
+
+    @override
+    async def causes(
+        self,
+        *,
+        tenant: str | None = None,
+        kind: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Sequence[Cause]:
+        calls.check_causes(tenant, kind, since, until)
+        reply = await self._http.get(
+            "/v1/executions:causes",
+            tenant=tenant or self._tenant or EVERY_TENANT,
+            kind=kind,
+            since=since and since.isoformat(),
+            until=until and until.isoformat(),
         )
+        return [msgspec.convert(view, Cause) for view in reply["items"]]
 
     @override
     async def count(self, tenant: str | None = None) -> Sequence[Count]:

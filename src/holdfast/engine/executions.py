@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,13 +17,13 @@ from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.engine.admission import Admission
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.courier import Courier
-from holdfast.engine.explain import CONVERSING, explain, lacks_task, with_bonds
-from holdfast.engine.limit_holds import blocking_limit
+from holdfast.engine.explaining import Explainer
 from holdfast.engine.live import Live
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results
-from holdfast.errors import HoldfastError, InvalidInput, SessionNotFound
+from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import bounds, calls, checks, references
+from holdfast.model.causes import Cause
 from holdfast.model.executions import (
     Attempt,
     Event,
@@ -39,8 +40,6 @@ from holdfast.model.exports import Exported
 from holdfast.model.inboxes import ExecutionSignal
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.moments import to_ms
-from holdfast.model.session_keys import session_of
-from holdfast.model.sessions import Session
 from holdfast.model.states import State
 from holdfast.model.views import View, check_view
 from holdfast.model.waitpoints import Effect, Signal, Source
@@ -61,6 +60,7 @@ class Executions(api.Executions):
         self._courier = courier
         self._results = Results(store, payloads)
         self._live = Live(store)
+        self._explainer = Explainer(store)
 
     async def close(self) -> None:
         """Stop listening for results, signals and views."""
@@ -341,11 +341,25 @@ class Executions(api.Executions):
 
     @override
     async def list(
-        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        total: bool = False,
+        whys: bool = False,
     ) -> Page:
         calls.check_page(limit)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
-        return await self._store.queries.list_executions(wanted, limit, cursor)
+        queries = self._store.queries
+        if total:
+            page, count = await asyncio.gather(
+                queries.list_executions(wanted, limit, cursor), queries.total(wanted)
+            )
+            page = replace(page, total=count)
+        else:
+            page = await queries.list_executions(wanted, limit, cursor)
+        return replace(page, whys=await self._explainer.whys(page.items)) if whys else page
 
     @override
     async def count(self, tenant: str | None = None) -> Sequence[Count]:
@@ -354,30 +368,20 @@ class Executions(api.Executions):
         return await self._store.queries.count(tenant)
 
     @override
-    async def explain(self, execution_id: str) -> Explanation:
-        facts, workers = await asyncio.gather(
-            self._store.queries.explain_facts(_id(execution_id)), self._store.workers.list()
-        )
-        wait, session = None, None
-        if facts.execution.hold in CONVERSING:
-            session = await self._session_of(execution_id)
-        elif facts.execution.state is State.SUSPENDED:
-            _, wait = await self._store.waitpoints.of(execution_id)
-        limit = await blocking_limit(self._store, facts.execution)
-        tasks = {}
-        if lacks_task(facts, workers):
-            tasks = await self._store.tasks.list(facts.execution.tenant)
-        found = explain(facts, workers, wait=wait, session=session, limit=limit, tasks=tasks)
-        return with_bonds(found, facts.execution)
+    async def causes(
+        self,
+        *,
+        tenant: str | None = None,
+        kind: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Sequence[Cause]:
+        calls.check_causes(tenant, kind, since, until)
+        return await self._store.queries.causes(tenant=tenant, kind=kind, since=since, until=until)
 
-    async def _session_of(self, execution_id: str) -> Session | None:
-        session_id = session_of(execution_id)
-        if session_id is None:
-            return None
-        try:
-            return (await self._store.sessions.read(session_id)).session
-        except SessionNotFound:
-            return None
+    @override
+    async def explain(self, execution_id: str) -> Explanation:
+        return await self._explainer.one(_id(execution_id))
 
 
 def _id(execution_id: str) -> str:

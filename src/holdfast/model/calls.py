@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Failure, Lease, NewExecution
@@ -98,6 +99,19 @@ def check_patience(timeout_s: float | None) -> None:
     """Check a timeout; None waits for ever."""
     if timeout_s is not None:
         checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
+
+
+def check_causes(
+    tenant: str | None, kind: str | None, since: datetime | None, until: datetime | None
+) -> None:
+    """Check which causes of failures are wanted."""
+    if tenant is not None:
+        checks.name("tenant", tenant)
+    if kind is not None:
+        checks.kind("kind", kind)
+    for name, moment in (("since", since), ("until", until)):
+        if moment is not None:
+            checks.instant(name, moment)
 
 
 def check_page(limit: int, tenant: str | None = None) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from holdfast.model import causes
 from holdfast.model import names as tenancy
 from holdfast.model.executions import (
     Attempt,
@@ -155,7 +156,7 @@ def execution(
         **_due_times(record, state),
         progress_pct=float(record[b"pct"]) if b"pct" in record else None,
         progress_message=note.decode() or None,
-        error=last.get("error"),
+        error=last.get("error") or (None if last_entry else causes.brief(get(b"cause"))),
         reason=last.get("reason") or None,
         tags=tags(packed_tags),
         idempotency_key=text(get(b"key")),

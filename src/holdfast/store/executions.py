@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import ExecutionNotFound, HoldfastError, IdConflict, IdempotencyConflict
-from holdfast.model import bonds, names, records
+from holdfast.model import bonds, causes, names, records
 from holdfast.model.executions import (
     Claim,
     ExecutionId,
@@ -357,7 +357,6 @@ class Executions(Domain):
         self, execution_id: str, lease: Lease, failure: Failure
     ) -> tuple[State, datetime | None]:
         """End an attempt with an error; returns the state and when it is tried again."""
-        after = failure.retry_after_ms
         state, retry_at = await self._call.write(
             "hf_execution_fail",
             self._store.tag_of(execution_id),
@@ -365,8 +364,9 @@ class Executions(Domain):
             lease.fence,
             failure.type,
             "1" if failure.retryable else "0",
-            "" if after is None else str(after),
+            str(failure.retry_after_ms) if failure.retry_after_ms is not None else "",
             self._sealing.seal_error(failure.to_json(), execution_id),
+            causes.cause_of(failure, sealed=self._sealing.sealer is not None),
         )
         return State(state.decode()), from_ms(int(retry_at)) if retry_at else None
 

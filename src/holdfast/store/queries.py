@@ -12,11 +12,13 @@ from typing import Any
 
 from holdfast.errors import InvalidInput
 from holdfast.model import bounds, checks, records
+from holdfast.model.causes import Cause
 from holdfast.model.executions import Attempt, Event, Execution, Step
-from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.listing import MOST_COUNTED, Count, Filter, Page, Total
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.pulse import Pulse
 from holdfast.model.states import State
+from holdfast.store.causes import gathered
 from holdfast.store.domain import Domain
 from holdfast.store.executions import open_step
 
@@ -142,13 +144,11 @@ class Queries(Domain):
         return counts
 
     async def list_executions(self, filters: Filter, limit: int, cursor: str | None) -> Page:
-        """Return a page, newest first. Changes in the meantime do not invalidate a cursor."""
-        stamp, partition = parse_cursor(cursor)
-        until = _stamp(filters.until) if filters.until else _END_OF_TIME
-        # Birth stamps are unique in a partition; the partition number decides ties.
+        """Return a page by birth. Changes in the meantime do not invalidate a cursor."""
+        place = None if cursor is None else parse_cursor(cursor)
         replies = await asyncio.gather(
             *(
-                self._list_in(tag, filters, min(until, stamp + (n > partition)), limit)
+                self._list_in(tag, filters, _range(filters, place, n), limit)
                 for n, tag in enumerate(self._store.tags())
             )
         )
@@ -163,38 +163,62 @@ class Queries(Domain):
             last = row
         return Page(items=tuple(items), next_cursor=None)
 
-    async def _list_in(self, tag: str, filters: Filter, before: int, limit: int) -> list[_Row]:
-        """Return the rows of one partition, with an empty last row if more may follow."""
-        name, value = filters.tag or ("", "")
-        rows, go_on = await self._call.read(
-            "hf_execution_list",
-            tag,
-            filters.tenant or "",
-            filters.lane or "",
-            filters.kind or "",
-            filters.state or "",
-            name,
-            value,
-            str(_stamp(filters.since)) if filters.since else "0",
-            str(before),
-            str(limit),
-            filters.graph or "",
-            filters.parent or "",
+    async def causes(
+        self,
+        *,
+        tenant: str | None,
+        kind: str | None,
+        since: datetime | None,
+        until: datetime | None,
+    ) -> list[Cause]:
+        """Return why executions that ended in this time failed, the most frequent cause first."""
+        arguments = (
+            tenant or "",
+            kind or "",
+            "-inf" if since is None else str(to_ms(since)),
+            "+inf" if until is None else f"({to_ms(until)}",
         )
+        replies = await asyncio.gather(
+            *(self._call.read("hf_execution_causes", tag, *arguments) for tag in self._store.tags())
+        )
+        return gathered(row for rows in replies for row in rows)
+
+    async def total(self, filters: Filter) -> Total:
+        """Return how many executions match, exactly where an index gives it."""
+        replies = await asyncio.gather(
+            *(
+                self._call.read(
+                    "hf_execution_total", tag, *_arguments(filters, _range(filters, None, n), 0)
+                )
+                for n, tag in enumerate(self._store.tags())
+            )
+        )
+        count = sum(count for count, _ in replies)
+        if all(exact for _, exact in replies):
+            return Total(count=count, exact=True)
+        return Total(count=min(count, MOST_COUNTED), exact=False)
+
+    async def _list_in(
+        self, tag: str, filters: Filter, births: tuple[int, int], limit: int
+    ) -> list[_Row]:
+        """Return the rows of one partition, with an empty last row if more may follow."""
+        arguments = _arguments(filters, births, limit)
+        rows, go_on = await self._call.read("hf_execution_list", tag, *arguments)
+        sign = 1 if filters.oldest else -1
         partition = int(tag.rsplit(":", 1)[1].rstrip("}"))
         found = []
         for execution_id, fields, packed_tags in rows:
             execution = records.execution(execution_id.decode(), fields, packed_tags)
             stamp = int(records.pairs(fields)[b"born"])
-            found.append(_Row(-stamp, partition, 0, execution))
+            found.append(_Row(sign * stamp, partition, 0, execution))
         if go_on:
-            found.append(_Row(-int(go_on), partition, 1, None))
+            found.append(_Row(sign * int(go_on), partition, 1, None))
         return found
 
 
 @dataclass(order=True, frozen=True, slots=True)
 class _Row:
-    """A row of a partition's list, newest first; an empty one means that more rows follow."""
+    """A row of a partition's list, in order; an empty one means that more rows follow."""
 
     age: int
     partition: int
@@ -203,7 +227,44 @@ class _Row:
 
     @property
     def cursor(self) -> str:
-        return f"{-self.age}.{self.partition}"
+        return f"{abs(self.age)}.{self.partition}"
+
+
+def _range(filters: Filter, place: tuple[int, int] | None, partition: int) -> tuple[int, int]:
+    """Return the births to list in a partition: from the first until before the second.
+
+    Birth stamps are unique in a partition; the partition number decides ties.
+    """
+    since = _stamp(filters.since) if filters.since else 0
+    until = _stamp(filters.until) if filters.until else _END_OF_TIME
+    if place is None:
+        return since, until
+    stamp, last = place
+    if filters.oldest:
+        return max(since, stamp + (partition <= last)), until
+    return since, min(until, stamp + (partition > last))
+
+
+def _arguments(filters: Filter, births: tuple[int, int], limit: int) -> list[str]:
+    """Return the arguments of a search in a partition."""
+    name, value = filters.tag or ("", "")
+    return [
+        filters.tenant or "",
+        filters.lane or "",
+        filters.kind or "",
+        ",".join(filters.every_state),
+        name,
+        value,
+        *(str(birth) for birth in births),
+        str(limit),
+        filters.graph or "",
+        filters.parent or "",
+        filters.kind_prefix or "",
+        filters.error_type or "",
+        filters.id_prefix or "",
+        (filters.text or "").lower(),
+        "oldest" if filters.oldest else "newest",
+    ]
 
 
 def _stamp(moment: datetime) -> int:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput
+from holdfast.model.executions import Failure
 from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import START_MS, Clock
-from tests.support.lifecycle import claim_one, create_one, create_together
+from tests.support.lifecycle import again, claim_one, create_one, create_together
 
 
 async def ids_of(store: Store, limit: int = 100, **wanted: Any) -> list[str]:
@@ -161,3 +162,70 @@ async def test_a_tag_with_a_rare_filter_reaches_its_end(single_store: Store) -> 
     assert page.items == ()
     assert page.next_cursor is not None
     assert len(await all_ids(single_store, 10, tag=("a", "b"), kind="rare")) == 1
+
+
+async def test_several_states_and_a_prefix_of_the_kind_match(store: Store, clock: Clock) -> None:
+    """The cells are chosen by their names, so it costs what one filter costs."""
+    claimed = (await claim_one(store, await create_one(store))).id
+    await clock.advance(1)
+    ids = await fill(store, clock, 12)
+    both = await ids_of(store, states=(State.WAITING, State.ACTIVE))
+    assert both == [*ids, claimed]
+    assert await ids_of(store, states=(State.ACTIVE, State.FAILED)) == [claimed]
+    assert await ids_of(store, kind_prefix="ma") == await ids_of(store, kind="mail")
+    assert await ids_of(store, kind_prefix="mail.") == []
+
+
+async def test_the_oldest_come_first_on_request(store: Store, clock: Clock) -> None:
+    """Page by page, in exactly the other order."""
+    ids = await fill(store, clock, 40)
+    for limit in (1, 7, 100):
+        assert await all_ids(store, limit, oldest=True) == ids[::-1]
+    since, until = from_ms(START_MS + 5), from_ms(START_MS + 20)
+    some = await ids_of(store, since=since, until=until)
+    assert await all_ids(store, 4, since=since, until=until, oldest=True) == some[::-1]
+
+
+async def test_ids_are_found_by_their_beginning_and_tags_by_their_text(
+    store: Store, clock: Clock
+) -> None:
+    """In any case of the letters; a percent sign is a letter like any other."""
+    ids = await fill(store, clock, 10)
+    named = await create_one(store, id="order-17", tags={"Customer": "Ann 100% Ng"})
+    await create_one(store, id="order_18")
+    assert await ids_of(store, id_prefix="order-") == [named]
+    assert await ids_of(store, id_prefix=ids[3]) == [ids[3]]
+    for text in ("ann", "100% n", "CUSTOM"):
+        assert await ids_of(store, text=text) == [named]
+    assert len(await all_ids(store, 3, text="red")) == 8
+
+
+async def test_failures_are_found_by_their_type(store: Store, clock: Clock) -> None:
+    """Failed and expired ones; a replay takes them from the list, and so does retention."""
+    failed = []
+    for error_type in ("Timeout", "Timeout", "ValueError"):
+        claim = await claim_one(store, await create_one(store))
+        failure = Failure(type=error_type, message="no", retryable=False)
+        await store.executions.fail(claim.id, claim.lease, failure)
+        failed.append(claim.id)
+        await clock.advance(1)
+    expired = await create_one(store, deadline_ms=5)
+    await clock.advance_and_tick(10)
+    assert await ids_of(store, error_type="Timeout") == failed[1::-1]
+    assert await ids_of(store, error_type="expired") == [expired]
+    assert await ids_of(store, error_type="Timeout", states=(State.EXPIRED,)) == []
+    (row,) = (await store.queries.list_executions(Filter(error_type="ValueError"), 9, None)).items
+    assert row.error == {"type": "ValueError"}
+    await again(store, failed[0])
+    assert await ids_of(store, error_type="Timeout") == [failed[1]]
+    await clock.advance_and_tick(8 * 86_400_000)
+    assert await ids_of(store, error_type="ValueError") == []
+
+
+async def test_a_call_looks_at_a_bounded_number_of_executions(store: Store) -> None:
+    """A text without an index: pages may be empty, and their cursors lead on to the end."""
+    for _ in range(3):
+        await create_together(store, *({"tags": {"n": str(n)}} for n in range(700)))
+    found = await store.queries.list_executions(Filter(text="no such"), 10, None)
+    assert found.items == ()
+    assert await all_ids(store, 10, text="no such") == []

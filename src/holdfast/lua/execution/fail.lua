@@ -3,6 +3,7 @@
 --- @key tag the partition
 --- @arg id @arg fence @arg error_type @arg retryable 1 or 0
 --- @arg retry_after_ms replaces the backoff, or empty @arg error JSON
+--- @arg cause what failures are grouped by, see lib/core/causes; absent: the type
 --- @ok STATE RETRY_AT
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event failed
@@ -17,7 +18,7 @@ local function gives_up(rec, error_type)
 end
 
 local function run(tag, args)
-  local id, fence, error_type, retryable, retry_after_ms, error = unpack(args)
+  local id, fence, error_type, retryable, retry_after_ms, error, cause = unpack(args)
   local now = clock.now(tag)
   local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'failed')
   if ended then return { 'ok', ended.state, ended.retry_at or '' } end
@@ -25,6 +26,7 @@ local function run(tag, args)
 
   local final = retryable == '0' or gives_up(rec, error_type)
   local entry = { event = 'failed', attempt = rec.attempts - 1, fence = fence, error = error }
+  entry.cause = cause or error_type .. '\n\n'
   retry.settle(tag, id, rec, now, entry, final, tonumber(retry_after_ms))
   return { 'ok', entry.state, entry.retry_at or '' }
 end

@@ -18,7 +18,7 @@ from holdfast.model.moments import from_ms
 from holdfast.server.auth.owners import ARCHIVED
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes, Scope
-from holdfast.server.routes.executions import ListQuery, filter_of, result_of
+from holdfast.server.routes.executions import FilterQuery, filter_of, result_of
 from holdfast.server.views.executions import EventPage, ExecutionPage, ExecutionView, event_view
 from holdfast.server.views.fields import View
 from holdfast.server.views.paging import PageQuery
@@ -27,7 +27,7 @@ from holdfast.server.views.times import rfc3339
 routes: Routes = Routes("archive", "Ended executions in object storage.")
 
 
-class ArchiveQuery(ListQuery):
+class ArchiveQuery(FilterQuery):
     """Which executions to list. Absent filters match any value."""
 
     cursor: Annotated[str, Meta(max_length=2 * bounds.ID_CHARS)] | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +13,7 @@ from holdfast import errors
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
 from holdfast.model import bounds, checks, names
 from holdfast.model.api_keys import Role
+from holdfast.model.causes import Cause
 from holdfast.model.executions import NewExecution, Outcome, Submitted
 from holdfast.model.listing import Count, Filter
 from holdfast.model.names import DEFAULT_TENANT
@@ -30,9 +32,9 @@ from holdfast.server.views.executions import (
     BatchItem,
     BatchView,
     EventPage,
-    ExecutionPage,
     ExecutionView,
     ExplanationView,
+    ListPage,
     StepPage,
     StepView,
     SubmittedView,
@@ -68,6 +70,9 @@ _REFUSALS = (
     errors.QuotaNotFound,
     errors.StoreFull,
 )
+_STATES = "|".join(State)
+#: One state, or several that commas separate.
+States = Annotated[str, Meta(max_length=200, pattern=f"^({_STATES})(,({_STATES}))*$")]
 _EXAMPLE = {"kind": "mail.send", "input": {"to": "ann@example.org"}, "tags": {"order": "17"}}
 _decode_item = msgspec.json.Decoder(ExecutionBody).decode
 #: A browser that shows a result must not run anything in it.
@@ -152,15 +157,22 @@ def _answer_view(answer: Submitted | HoldfastError | None) -> BatchItem:
     return BatchItem(code=error.code, detail=shown.text(error.message))
 
 
-class ListQuery(Query):
+class FilterQuery(Query):
     """Which executions to list. Absent filters match any value."""
 
     tenant: Tenants | None = None
-    state: State | None = None
+    #: One state, or several that commas separate.
+    state: States | None = None
     lane: Name | None = None
     kind: Kind | None = None
+    #: Tasks whose names start so.
+    kind_prefix: Kind | None = None
     #: One tag as NAME:VALUE.
     tag: Annotated[str, Meta(max_length=bounds.NAME_CHARS + bounds.TAG_VALUE_CHARS)] | None = None
+    #: In the name or the value of a tag, in any case.
+    text: Annotated[str, Meta(min_length=1, max_length=bounds.TAG_VALUE_CHARS)] | None = None
+    #: Ids that start so.
+    id_prefix: ScopedId | None = None
     #: Members of this graph.
     graph: ScopedId | None = None
     #: Children of this execution.
@@ -173,31 +185,58 @@ class ListQuery(Query):
     cursor: Cursor | None = None
 
 
-@routes.get("/v1/executions", query_example={"state": "waiting", "limit": "10"})
-async def list_executions(call: Call, query: ListQuery) -> ExecutionPage:
+class ListQuery(FilterQuery):
+    """Which executions to list, in which order, and what else to say of them."""
+
+    #: Failed with this type of error; `expired` and the like are types, too.
+    error_type: Annotated[str, Meta(min_length=1, max_length=bounds.ERROR_TYPE_CHARS)] | None = None
+    order: Literal["newest", "oldest"] = "newest"
+    #: Say how many match, on all pages.
+    total: bool = False
+    #: Say why those that have not ended are not running.
+    why: bool = False
+
+
+@routes.get("/v1/executions", query_example={"state": "waiting,active", "limit": "10"})
+async def list_executions(call: Call, query: ListQuery) -> ListPage:
     """List executions, newest first.
 
-    An operator key lists the executions of `tenant`, or of all tenants with `tenant=*`.
+    An operator key lists the executions of `tenant`, or of all tenants with `tenant=*`. Filters by
+    state, kind, lane, tag, graph, parent and error type have indexes. `id_prefix` and `text` have
+    none: each call looks at up to 10,000 executions in each partition, so a page may be short, even
+    empty, though `next_cursor` is set.
     """
-    filters = filter_of(query, call.tenant)
-    page = await call.engine.list(filters, limit=query.limit, cursor=query.cursor)
-    items = [ExecutionView.of(execution) for execution in page.items]
-    return ExecutionPage(items=items, next_cursor=page.next_cursor)
+    filters = replace(
+        filter_of(query, call.tenant), error_type=query.error_type, oldest=query.order == "oldest"
+    )
+    page = await call.engine.list(
+        filters, limit=query.limit, cursor=query.cursor, total=query.total, whys=query.why
+    )
+    return ListPage.of(page)
 
 
-def filter_of(query: ListQuery, tenant: str | None) -> Filter:
+def filter_of(query: FilterQuery, tenant: str | None) -> Filter:
     """Return the filter."""
+    owner = tenant or DEFAULT_TENANT
     return Filter(
         tenant=tenant,
-        state=query.state,
+        states=_states(query.state),
         lane=query.lane,
         kind=query.kind,
+        kind_prefix=query.kind_prefix,
         tag=_tag(query.tag),
-        graph=query.graph and names.stored_id(tenant or DEFAULT_TENANT, query.graph),
-        parent=query.parent and names.stored_id(tenant or DEFAULT_TENANT, query.parent),
+        text=query.text,
+        id_prefix=query.id_prefix and names.stored_id(owner, query.id_prefix),
+        graph=query.graph and names.stored_id(owner, query.graph),
+        parent=query.parent and names.stored_id(owner, query.parent),
         since=query.since,
         until=query.until,
     )
+
+
+def _states(text: str | None) -> tuple[State, ...]:
+    words = [] if text is None else text.split(",")
+    return tuple(State(checks.one_of("state", word, list(State))) for word in words)
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:
@@ -341,3 +380,44 @@ async def explain(call: Call, id: str) -> ExplanationView:
 
 def _shown(value: Any) -> Any:
     return rfc3339(value) if hasattr(value, "isoformat") else value
+
+
+class CausesQuery(Query):
+    """Which failures to group."""
+
+    tenant: Tenants | None = None
+    kind: Kind | None = None
+    #: Ended at or after this time.
+    since: Moment | None = None
+    #: Ended before this time.
+    until: Moment | None = None
+    limit: PageLimit = 50
+
+
+class CauseView(ModelView, model=Cause):
+    """Executions of one task that failed in the same way, in the same place."""
+
+    #: The last of them.
+    example: str
+
+    @classmethod
+    def of(cls, value: Cause) -> Self:
+        """Show a cause."""
+        examples = tuple(shown.own(one) for one in value.examples)
+        return cls.copy(value, example=examples[0], examples=examples)
+
+
+class CausePage(View):
+    """Causes, the most frequent first."""
+
+    items: list[CauseView]
+    next_cursor: str | None = None
+
+
+@routes.get("/v1/executions:causes", query_example={"since": "2026-01-31T12:00:00Z"})
+async def causes(call: Call, query: CausesQuery) -> CausePage:
+    """Group executions that failed or expired: by task, type and code of the error, and place."""
+    found = await call.engine.executions.causes(
+        tenant=call.tenant, kind=query.kind, since=query.since, until=query.until
+    )
+    return CausePage(items=[CauseView.of(cause) for cause in found[: query.limit]])

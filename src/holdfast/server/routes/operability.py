@@ -6,7 +6,8 @@ import asyncio
 from datetime import UTC, datetime
 
 from holdfast.model.api_keys import Role
-from holdfast.operate import snapshot, timeline
+from holdfast.model.listing import Filter
+from holdfast.operate import snapshot, spans, timeline
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import CHANGING, Routes, Scope
@@ -18,6 +19,8 @@ from holdfast.server.views.operability import (
 )
 
 routes: Routes = Routes("operability", "The doctor, snapshots and timelines.")
+
+_MOST_CHILDREN = 100
 
 
 @routes.get("/v1/doctor", role=Role.OPERATOR, scope=Scope.SYSTEM)
@@ -42,9 +45,19 @@ async def look(call: Call) -> SnapshotView:
 
 @routes.get("/v1/executions/{id}/timeline", owner=EXECUTION)
 async def of_execution(call: Call, id: str) -> TimelineView:
-    """Read the attempts and steps of an execution on one time scale, for drawing."""
-    execution, attempts, steps = await asyncio.gather(
-        call.engine.describe(id), call.engine.attempts(id), call.engine.steps(id)
+    """Read what an execution did when, for drawing: in line, held, running, steps, children.
+
+    The axis of `spans` folds long idle time, so that a month of waiting does not hide a second of
+    work; `axis` says which parts are folded. Only the first 100 children are shown.
+    """
+    execution = await call.engine.describe(id)
+    attempts, steps, history, children = await asyncio.gather(
+        call.engine.attempts(id),
+        call.engine.steps(id),
+        call.engine.history(id),
+        call.engine.list(Filter(parent=id, oldest=True), limit=_MOST_CHILDREN),
     )
     now = datetime.now(UTC)
-    return TimelineView.of(timeline.of(attempts, execution.created_at, now, steps))
+    found = spans.of(execution, history, steps, children.items, now)
+    line = timeline.of(attempts, execution.created_at, now, steps)
+    return TimelineView.of(line, found, more_children=children.next_cursor is not None)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from msgspec import UNSET, Raw, UnsetType
 
 from holdfast.model.executions import Attempt, Claim, Event, Execution, Step, Submitted
+from holdfast.model.listing import Page, Total
 from holdfast.model.payloads import as_base64, as_json
 from holdfast.model.states import StateVector
 from holdfast.server.auth import shown
@@ -112,7 +113,7 @@ class ExecutionView(View):
     retry_at: str | None
 
     @classmethod
-    def of(cls, execution: Execution) -> ExecutionView:
+    def of(cls, execution: Execution) -> Self:
         """Show an execution."""
         return cls(
             id=shown.own(execution.id),
@@ -159,6 +160,48 @@ class ExecutionView(View):
             blocked_by=execution.blocked_by,
             retry_at=optional(execution.retry_at),
         )
+
+
+class TotalView(View):
+    """How many executions match."""
+
+    count: int
+    #: False if at least this many match: counting the others would cost too much.
+    exact: bool
+    #: In words: `412`, or `10,000+`.
+    text: str
+
+    @classmethod
+    def of(cls, total: Total) -> TotalView:
+        """Show a total."""
+        return cls(count=total.count, exact=total.exact, text=str(total))
+
+
+class ListedView(ExecutionView, omit_defaults=True):
+    """An execution in a list. Of an error, only `type`, `code` and `place` are shown."""
+
+    #: Why it is not running, with `why=true`; absent once it has ended.
+    why: str | UnsetType = UNSET
+
+
+class ListPage(View, omit_defaults=True):
+    """A page of executions. It may be short, even empty, though more follow."""
+
+    items: list[ListedView]
+    next_cursor: str | None
+    #: With `total=true`.
+    total: TotalView | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, page: Page) -> ListPage:
+        """Show a page."""
+        items = []
+        for execution in page.items:
+            view = ListedView.of(execution)
+            view.why = page.whys.get(execution.id, UNSET)
+            items.append(view)
+        total = UNSET if page.total is None else TotalView.of(page.total)
+        return cls(items=items, next_cursor=page.next_cursor, total=total)
 
 
 class ExecutionPage(View):

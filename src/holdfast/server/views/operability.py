@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from msgspec import UNSET, UnsetType
 
 from holdfast.model import names
@@ -9,7 +11,9 @@ from holdfast.model.findings import Finding, Level
 from holdfast.model.redaction import hide_secrets
 from holdfast.model.services import ServiceProcess, ServiceStatus
 from holdfast.model.snapshots import QueueDepth, Snapshot
+from holdfast.operate.axis import Part
 from holdfast.operate.layout import Layout, Node
+from holdfast.operate.spans import Span, Spans
 from holdfast.operate.timeline import Bar, Mark, Timeline
 from holdfast.server.auth import shown
 from holdfast.server.views.executions import ExecutionView
@@ -208,8 +212,82 @@ class MarkView(View):
         return cls(step=mark.step, at=rfc3339(mark.at), position=round(timeline.share(mark.at), 6))
 
 
+class AxisPartView(View):
+    """A part of the axis of `spans`, drawn on one scale."""
+
+    since: str
+    until: str
+    #: Where it starts and ends: 0 at the start of the axis, 1 at its end.
+    start: float
+    end: float
+    #: Whether it is idle time that takes less room than its length.
+    folded: bool
+    #: How long it lasts.
+    ms: int
+
+    @classmethod
+    def of(cls, part: Part) -> AxisPartView:
+        """Show a part."""
+        return cls(
+            since=rfc3339(part.since),
+            until=rfc3339(part.until),
+            start=round(part.start, 6),
+            end=round(part.end, 6),
+            folded=part.folded,
+            ms=_ms(part.length),
+        )
+
+
+class SpanView(View):
+    """Something that took time."""
+
+    #: queue, delay, wait, limit, run, step or child.
+    type: str
+    label: str
+    #: In which row to draw it, from 0.
+    row: int
+    since: str
+    #: Null while it lasts.
+    until: str | None
+    #: Where it starts and ends on the axis, which folds idle time.
+    start: float
+    end: float
+    ms: int
+    #: How it ended, or the state of a child; `running` while it lasts.
+    state: str
+    #: More about it in words: the worker of a run, or its error.
+    text: str
+    #: The execution that it is about, if it is another.
+    execution: str | None
+
+    @classmethod
+    def of(cls, spans: Spans, span: Span) -> SpanView:
+        """Show a span."""
+        end = spans.end(span)
+        return cls(
+            type=span.type,
+            label=span.label,
+            row=span.row,
+            since=rfc3339(span.since),
+            until=optional(span.until),
+            start=round(spans.axis.place(span.since), 6),
+            end=round(spans.axis.place(end), 6),
+            ms=_ms(end - span.since),
+            state=span.state,
+            text=span.text,
+            execution=shown.own_or_none(span.execution),
+        )
+
+
+def _ms(length: timedelta) -> int:
+    return max(round(length.total_seconds() * 1000), 0)
+
+
 class TimelineView(View):
-    """From the creation of an execution to the end of its last attempt, or to now."""
+    """From the creation of an execution to the end of its last attempt, or to now.
+
+    `bars` and `marks` are on a linear scale. `spans` are on `axis`, which folds idle time.
+    """
 
     start: str
     end: str
@@ -217,11 +295,26 @@ class TimelineView(View):
     bars: list[BarView]
     #: Steps in the order of recording.
     marks: list[MarkView]
+    #: The parts of the axis of `spans`, in order.
+    axis: list[AxisPartView]
+    #: Time in line, held, running, in steps and in children.
+    spans: list[SpanView]
+    #: How many rows the spans take.
+    rows: int
+    #: The share of the axis on which the execution or a child was running.
+    work_share: float
+    #: Whether there are more children than are shown.
+    more_children: bool
 
     @classmethod
-    def of(cls, timeline: Timeline) -> TimelineView:
+    def of(cls, timeline: Timeline, spans: Spans, *, more_children: bool) -> TimelineView:
         """Show a timeline."""
         return cls(
+            axis=[AxisPartView.of(part) for part in spans.axis.parts],
+            spans=[SpanView.of(spans, span) for span in spans.spans],
+            rows=spans.rows,
+            work_share=round(spans.work_share, 6),
+            more_children=more_children,
             start=rfc3339(timeline.start),
             end=rfc3339(timeline.end),
             bars=[BarView.of(timeline, bar) for bar in timeline.bars],

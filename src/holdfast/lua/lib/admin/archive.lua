@@ -1,7 +1,7 @@
 --- Executions on their way to the archive. While an archive is set, an execution whose retention is
 --- over is kept until the archiver has committed it.
 --- @requires lib/core/keys lib/core/record lib/core/settings lib/core/index lib/core/timers
---- @requires lib/execution/children
+--- @requires lib/execution/children lib/core/causes
 local archive = {}
 
 -- The data of an execution beside its record: the name of the section, its key, how it is read and
@@ -105,6 +105,7 @@ function archive.restore(tag, id, rec, values, now)
     if values[name] then write_section(write, key(tag, id), values[name]) end
   end
   index.enter(tag, id, rec)
+  if rec.cause then causes.enter(tag, id, rec) end
   index.add_tags(tag, id, rec, record.tags(tag, id, rec))
   children.add(tag, id, rec)
   timers.arm(tag, id, rec, now)

@@ -35,6 +35,10 @@ function keys.tenants(tag) return tag .. ':tenants' end
 function keys.cells(tag, tenant) return tag .. ':cells:' .. tenant end
 function keys.cell(tag, tenant, cell) return tag .. ':c:' .. tenant .. '|' .. cell end
 function keys.tagged(tag, tenant, name, value) return tag .. ':g:' .. tenant .. '|' .. name .. '=' .. value end
+-- Executions that failed, by kind and cause.
+function keys.causes(tag, tenant) return tag .. ':causes:' .. tenant end
+function keys.cause(tag, tenant, name) return tag .. ':cause:' .. tenant .. '|' .. name end
+function keys.cause_ends(tag, tenant, name) return tag .. ':causends:' .. tenant .. '|' .. name end
 
 -- Waitpoints that can be answered, by creation time; an empty tenant means all tenants.
 function keys.open_waitpoints(tag, tenant) return tag .. ':open:' .. tenant end

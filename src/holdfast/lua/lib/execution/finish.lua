@@ -2,7 +2,7 @@
 --- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/settings
 --- @requires lib/core/timers lib/core/log lib/core/wake lib/waitpoint/waitpoints lib/stream/frames
 --- @requires lib/admin/schedules lib/limit/limits lib/execution/children
---- @requires lib/limit/outbox
+--- @requires lib/limit/outbox lib/core/causes
 --- @with lib/graph/resolve lib/session/conversations lib/execution/bonds
 local finish = {}
 
@@ -40,7 +40,14 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   local before, watched, bonds = rec.state, rec.watched, rec.bonds
   if before == 'waiting' then ready.remove(tag, id, rec) end
   if rec.limited then limits.leave(tag, id, rec, before, now) end
+  local failed = state == 'failed' or state == 'expired'
+  if failed then
+    changes[#changes + 1] = 'cause'
+    changes[#changes + 1] = causes.of(state, entry)
+    entry.cause = nil
+  end
   finish.write(tag, id, rec, state, now, changes)
+  if failed then causes.enter(tag, id, rec) end
   record.clear(tag, id, rec, TRANSIENT)
   if rec.graph then record.clear(tag, id, rec, MEMBERS_OWN) end
   index.move(tag, id, rec, before)
@@ -74,6 +81,7 @@ end
 function finish.forget(tag, id, rec)
   index.remove_tags(tag, id, rec)
   index.leave(tag, id, rec, rec.state)
+  if rec.cause then causes.leave(tag, id, rec) end
   children.remove(tag, id, rec)
   server.call('ZREM', keys.timers(tag), 'x:' .. id)
   server.call(

@@ -1,15 +1,17 @@
 --- Requeueing: an active execution whose attempt ended becomes delayed or ready again.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/timers
---- @requires lib/limit/limits
+--- @requires lib/limit/limits lib/core/causes
 local requeue = {}
 
 -- The fields that an execution loses when it runs again.
 local STALE = {
   'ended', 'archived', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at', 'steps',
+  'cause',
 }
 
 --- Remove the outcome of an execution that ended; returns the changes with which it runs again.
 function requeue.restart(tag, id, rec, now)
+  if rec.cause then causes.leave(tag, id, rec) end
   record.clear(tag, id, rec, STALE)
   server.call('UNLINK', keys.result(tag, id), keys.note(tag, id))
   local changes = { 'turn', 'replay', 'replays', tonumber(rec.replays or 0) + 1 }

@@ -37,6 +37,7 @@ function retry.settle(tag, id, rec, now, entry, final, after)
     finish.now(tag, id, rec, 'failed', now, { 'failures', failures }, entry)
     return entry
   end
+  entry.cause = nil
   tally.add(tag, 'retried')
   log.append(tag, id, rec, entry)
   requeue.later(tag, id, rec, now, now + wait, 'backoff', { 'failures', failures, 'turn', 'retry' })
