@@ -4,7 +4,6 @@ import type * as api from "./schemas";
 
 export interface Target { noun: string; id: string }
 export interface Soon {
-  "GET /v1/executions:causes": { query: { tenant?: string; since?: string; until?: string; kind?: string; limit?: number }; body: undefined; reply: { items: { kind: string; error_type: string; code: string | null; place: string | null; count: number; first_at: string; last_at: string; example: string; examples: string[]; message: string }[]; next_cursor: string | null } };
   "POST /v1/executions/{id}/resubmit": { query: { tenant?: string }; body: { input?: api.Json; lane?: string; priority?: number }; reply: { id: string; state: string; origin: string } };
   "POST /v1/bulk": { query: {}; body: { action: string; filter: Record<string, api.Json>; reason: string; priority?: number; dry_run?: boolean; expected?: number }; reply: { count: number; exact?: boolean; text?: string; examples?: string[]; execution?: string } };
   "GET /v1/bulk/{id}": { query: {}; body: undefined; reply: { execution: string; action: string; state: string; done: number; refused: number; total: number; reason: string; started_at: string | null; ended_at: string | null } };
@@ -17,7 +16,4 @@ export interface Soon {
 }
 
 /** Parts of answers that the server adds. */
-export interface AxisPart { from: string; to: string; start: number; end: number; folded: boolean; ms: number }
-export interface TimeSpan { type: string; label: string; row: number; parent: number | null; from: string; to: string | null; start: number; end: number; ms: number; state: string; text: string | null; target: Target | null }
-export interface TimelineMore { axis?: AxisPart[]; spans?: TimeSpan[]; rows?: number; work_share?: number; more_children?: boolean }
 export interface ChainLink { text: string; target: Target | null }

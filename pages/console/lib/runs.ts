@@ -2,17 +2,12 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import type { ExecutionView } from "../api/schemas";
+import type { ExecutionsTotalView as Total, ListedView as Row } from "../api/schemas";
 import { call, Problem } from "./call";
 import { listen, link, paused, type Change } from "./live";
 import { scope } from "./session";
 
-export type Row = ExecutionView & { why?: string | null };
-export interface Total {
-  count: number;
-  exact: boolean;
-  text: string;
-}
+export type { Row };
 
 export interface Runs {
   rows: Row[];
@@ -50,7 +45,7 @@ export function useRuns(query: Record<string, string>, isBusy: boolean): Runs {
       let total: Total | undefined;
       let next = cursor;
       for (let pages = 0; pages < MOST_SHORT_PAGES; pages++) {
-        const found = (await call("GET /v1/executions", { query: { ...query, tenant: scope.value, limit, why: true, ...(cursor ? {} : { total: true }), ...(next ? { cursor: next } : {}) } as never, signal })) as { items: Row[]; next_cursor: string | null; total?: Total };
+        const found = await call("GET /v1/executions", { query: { ...query, tenant: scope.value, limit, why: true, ...(cursor ? {} : { total: true }), ...(next ? { cursor: next } : {}) }, signal });
         items.push(...found.items);
         total ??= found.total;
         next = found.next_cursor;

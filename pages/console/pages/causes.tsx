@@ -21,7 +21,7 @@ const SPANS: [string, string, number][] = [
 export function Causes(): VNode {
   const chosen = SPANS.find(([id]) => id === param("span")) ?? SPANS[0]!;
   const found = useLoad(
-    (signal) => call("GET /v1/executions:causes", { query: { tenant: scope.value, since: new Date(Date.now() - chosen[2]).toISOString(), limit: 100 } as never, signal }),
+    (signal) => call("GET /v1/executions:causes", { query: { tenant: scope.value, since: new Date(Date.now() - chosen[2]).toISOString(), limit: 100 }, signal }),
     [scope.value, chosen[0]],
     { when: of("execution") },
   );
@@ -52,7 +52,7 @@ export function Causes(): VNode {
                   kind: "grow",
                   cell: (row) => (
                     <span class="cause">
-                      <b class="tone-danger toned">{row.error_type}</b> {row.message}
+                      <b class="tone-danger toned">{row.error_type}</b> {row.code !== row.error_type && row.code}
                     </span>
                   ),
                 },

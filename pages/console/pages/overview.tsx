@@ -43,7 +43,7 @@ async function read(signal: AbortSignal): Promise<Facts> {
     soft(call("GET /v1/doctor", { signal })),
     soft(call("GET /v1/executions:causes", { query: { tenant, since, limit: 5 }, signal })),
     soft(call("GET /v1/trends", { query: { tenant, span: "hour" }, signal })),
-    soft(call("GET /v1/executions", { query: { tenant, state: "waiting,rate_limited,delayed,suspended", order: "oldest", limit: 5, why: true } as never, signal })),
+    soft(call("GET /v1/executions", { query: { tenant, state: "waiting,rate_limited,delayed,suspended", order: "oldest", limit: 5, why: true }, signal })),
   ]);
   const facts: Facts = {
     counts: {},
@@ -191,7 +191,7 @@ function Failing({ causes }: { causes: Causes["items"] }): VNode {
                 <span class="line-main">
                   <b>{cause.kind}</b> <span class="tone-danger toned">{cause.error_type}</span>
                 </span>
-                <span class="line-sub clip">{cause.message}</span>
+                <span class="line-sub clip">{cause.place}</span>
               </a>
               <span class="line-end">
                 <b class="num">{count(cause.count)}</b>
@@ -245,7 +245,7 @@ function Longest({ rows }: { rows: Facts["stuck"] }): VNode {
                 <span class="line-main">
                   <State name={row.state} /> <a href={to(["runs", row.id])}>{row.kind}</a> <Id id={row.id} most={14} href={pageOf("execution", row.id)} />
                 </span>
-                <span class="line-sub">{(row as { why?: string }).why}</span>
+                <span class="line-sub">{row.why}</span>
               </div>
               <span class="line-end">
                 <b class="num">{ago(row.created_at).replace(" ago", "")}</b>

@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { ExecutionView } from "../api/schemas";
-import type { ChainLink, TimelineMore } from "../api/soon";
+import type { ChainLink } from "../api/soon";
 import { pageOf, param, to } from "../lib/address";
 import { addressOf, call, payload, Problem, type Reply } from "../lib/call";
 import { useLoad } from "../lib/load";
@@ -26,7 +26,7 @@ import { Attempts, Children, History, Steps, Waits } from "./run_parts";
 interface Facts_ {
   run: ExecutionView & { origin?: string | null };
   explain: Reply<"GET /v1/executions/{id}/explain"> & { chain?: ChainLink[] };
-  timeline: (Reply<"GET /v1/executions/{id}/timeline"> & TimelineMore) | null;
+  timeline: Reply<"GET /v1/executions/{id}/timeline"> | null;
   steps: Reply<"GET /v1/executions/{id}/steps">["items"];
 }
 
@@ -77,8 +77,8 @@ function Found({ facts }: { facts: Facts_ }): VNode {
       {run.progress.pct !== null && !ENDED.has(run.state) && <Progress pct={run.progress.pct} words={run.progress.message ?? ""} />}
       <div class="run-grid">
         <div class="column">
-          <Card title="Timeline" extra={timeline?.work_share !== undefined && <span class="faint small">{Math.round((timeline.work_share ?? 0) * 100)} % of the axis shows work</span>}>
-            {timeline?.spans?.length ? <Timeline axis={timeline.axis ?? []} spans={timeline.spans} /> : <p class="pad faint">Nothing has happened yet.</p>}
+          <Card title="Timeline" extra={timeline && timeline.axis.some((part) => part.folded) && <span class="faint small">idle time is folded</span>}>
+            {timeline?.spans.length ? <Timeline axis={timeline.axis} spans={timeline.spans} /> : <p class="pad faint">Nothing has happened yet.</p>}
           </Card>
           <Card>
             <div class="tabs-pad">

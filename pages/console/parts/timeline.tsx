@@ -2,22 +2,23 @@
 
 import type { VNode } from "preact";
 
-import type { AxisPart, TimeSpan } from "../api/soon";
+import type { AxisPartView as AxisPart, SpanView } from "../api/schemas";
 import { here, pageOf, param } from "../lib/address";
 import { clock, exact, span } from "../lib/time";
 import { Icon, type IconName } from "./icon";
 import { toneOf } from "./state";
 
 const ICONS: Record<string, IconName> = { queue: "clock", attempt: "play", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+const NESTED = new Set(["step", "child", "progress"]);
 const TONES: Record<string, string> = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 
-export function Timeline({ axis, spans }: { axis: AxisPart[]; spans: TimeSpan[] }): VNode {
+export function Timeline({ axis, spans }: { axis: AxisPart[]; spans: SpanView[] }): VNode {
   const chosen = param("span");
   return (
     <div class="timeline" role="table" aria-label="Timeline">
       <Axis axis={axis} />
       {spans.map((one, at) => (
-        <Row key={at} span={one} axis={axis} depth={one.parent === null ? 0 : 1} isChosen={chosen === String(at)} at={at} />
+        <Row key={at} span={one} axis={axis} depth={NESTED.has(one.type) ? 1 : 0} isChosen={chosen === String(at)} at={at} />
       ))}
     </div>
   );
@@ -31,8 +32,8 @@ function Axis({ axis }: { axis: AxisPart[] }): VNode {
       </span>
       <span class="tl-track" role="columnheader" aria-label="Time">
         {axis.map((part, at) => (
-          <span key={at} class={part.folded ? "tl-fold" : "tl-part"} style={{ left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }} title={`${exact(part.from)} to ${exact(part.to)}`}>
-            {part.folded ? <i>{span(part.ms)} idle</i> : part.end - part.start > 0.12 && <i>{clock(part.from)}</i>}
+          <span key={at} class={part.folded ? "tl-fold" : "tl-part"} style={{ left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }} title={`${exact(part.since)} to ${exact(part.until)}`}>
+            {part.folded ? <i>{span(part.ms)} idle</i> : part.end - part.start > 0.12 && <i>{clock(part.since)}</i>}
           </span>
         ))}
       </span>
@@ -43,11 +44,11 @@ function Axis({ axis }: { axis: AxisPart[] }): VNode {
   );
 }
 
-function Row({ span: one, axis, depth, isChosen, at }: { span: TimeSpan; axis: AxisPart[]; depth: number; isChosen: boolean; at: number }): VNode {
+function Row({ span: one, axis, depth, isChosen, at }: { span: SpanView; axis: AxisPart[]; depth: number; isChosen: boolean; at: number }): VNode {
   const tone = TONES[one.type] ?? toneOf(one.state);
-  const href = one.target ? pageOf(one.target.noun, one.target.id) : null;
+  const href = one.execution ? pageOf("execution", one.execution) : null;
   const width = Math.max(0, one.end - one.start) * 100;
-  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.from)}`;
+  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.since)}`;
   return (
     <div class={`tl-row ${isChosen ? "chosen" : ""}`} role="row">
       <span class={`tl-label depth-${depth}`} role="cell">
@@ -64,7 +65,7 @@ function Row({ span: one, axis, depth, isChosen, at }: { span: TimeSpan; axis: A
       </span>
       <span class="tl-track" role="cell">
         {axis.map((part, index) => part.folded && <span key={index} class="tl-hatch" style={{ left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }} />)}
-        <span class={`tl-bar tl-${one.type} tone-${tone} ${one.to === null ? "open" : ""}`} style={{ left: `${one.start * 100}%`, width: `${width}%` }} title={about}>
+        <span class={`tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`} style={{ left: `${one.start * 100}%`, width: `${width}%` }} title={about}>
           <span class="hidden">{about}</span>
         </span>
       </span>

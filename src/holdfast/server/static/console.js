@@ -2316,7 +2316,7 @@ function Causes() {
             cell: (row) => /* @__PURE__ */ a4("span", { class: "cause", children: [
               /* @__PURE__ */ a4("b", { class: "tone-danger toned", children: row.error_type }),
               " ",
-              row.message
+              row.code !== row.error_type && row.code
             ] })
           },
           { id: "place", label: "Place", drop: "medium", cell: (row) => /* @__PURE__ */ a4("code", { children: row.place }) },
@@ -4568,7 +4568,7 @@ function Failing({ causes }) {
             " ",
             /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: cause.error_type })
           ] }),
-          /* @__PURE__ */ a4("span", { class: "line-sub clip", children: cause.message })
+          /* @__PURE__ */ a4("span", { class: "line-sub clip", children: cause.place })
         ] }),
         /* @__PURE__ */ a4("span", { class: "line-end", children: [
           /* @__PURE__ */ a4("b", { class: "num", children: count(cause.count) }),
@@ -5030,29 +5030,30 @@ function Frames({ id }) {
 
 // console/parts/timeline.tsx
 var ICONS2 = { queue: "clock", attempt: "play", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+var NESTED = /* @__PURE__ */ new Set(["step", "child", "progress"]);
 var TONES = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 function Timeline({ axis, spans }) {
   const chosen2 = param("span");
   return /* @__PURE__ */ a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", children: [
     /* @__PURE__ */ a4(Axis, { axis }),
-    spans.map((one, at) => /* @__PURE__ */ a4(Row, { span: one, axis, depth: one.parent === null ? 0 : 1, isChosen: chosen2 === String(at), at }, at))
+    spans.map((one, at) => /* @__PURE__ */ a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(at), at }, at))
   ] });
 }
 function Axis({ axis }) {
   return /* @__PURE__ */ a4("div", { class: "tl-row tl-axis", role: "row", children: [
     /* @__PURE__ */ a4("span", { class: "tl-label", role: "columnheader", children: "Span" }),
-    /* @__PURE__ */ a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => /* @__PURE__ */ a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.from)} to ${exact(part.to)}`, children: part.folded ? /* @__PURE__ */ a4("i", { children: [
+    /* @__PURE__ */ a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => /* @__PURE__ */ a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.since)} to ${exact(part.until)}`, children: part.folded ? /* @__PURE__ */ a4("i", { children: [
       span(part.ms),
       " idle"
-    ] }) : part.end - part.start > 0.12 && /* @__PURE__ */ a4("i", { children: clock(part.from) }) }, at)) }),
+    ] }) : part.end - part.start > 0.12 && /* @__PURE__ */ a4("i", { children: clock(part.since) }) }, at)) }),
     /* @__PURE__ */ a4("span", { class: "tl-ms", role: "columnheader", children: "Time" })
   ] });
 }
 function Row({ span: one, axis, depth, isChosen, at }) {
   const tone = TONES[one.type] ?? toneOf(one.state);
-  const href = one.target ? pageOf(one.target.noun, one.target.id) : null;
+  const href = one.execution ? pageOf("execution", one.execution) : null;
   const width = Math.max(0, one.end - one.start) * 100;
-  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.from)}`;
+  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.since)}`;
   return /* @__PURE__ */ a4("div", { class: `tl-row ${isChosen ? "chosen" : ""}`, role: "row", children: [
     /* @__PURE__ */ a4("span", { class: `tl-label depth-${depth}`, role: "cell", children: [
       /* @__PURE__ */ a4(Icon, { name: ICONS2[one.type] ?? "dot" }),
@@ -5060,7 +5061,7 @@ function Row({ span: one, axis, depth, isChosen, at }) {
     ] }),
     /* @__PURE__ */ a4("span", { class: "tl-track", role: "cell", children: [
       axis.map((part, index) => part.folded && /* @__PURE__ */ a4("span", { class: "tl-hatch", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` } }, index)),
-      /* @__PURE__ */ a4("span", { class: `tl-bar tl-${one.type} tone-${tone} ${one.to === null ? "open" : ""}`, style: { left: `${one.start * 100}%`, width: `${width}%` }, title: about, children: /* @__PURE__ */ a4("span", { class: "hidden", children: about }) })
+      /* @__PURE__ */ a4("span", { class: `tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`, style: { left: `${one.start * 100}%`, width: `${width}%` }, title: about, children: /* @__PURE__ */ a4("span", { class: "hidden", children: about }) })
     ] }),
     /* @__PURE__ */ a4("span", { class: "tl-ms num", role: "cell", children: span(one.ms) }),
     isChosen && one.text && /* @__PURE__ */ a4("p", { class: "tl-text", children: one.text })
@@ -5231,10 +5232,7 @@ function Found5({ facts }) {
     run2.progress.pct !== null && !ENDED.has(run2.state) && /* @__PURE__ */ a4(Progress, { pct: run2.progress.pct, words: run2.progress.message ?? "" }),
     /* @__PURE__ */ a4("div", { class: "run-grid", children: [
       /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Card, { title: "Timeline", extra: timeline?.work_share !== void 0 && /* @__PURE__ */ a4("span", { class: "faint small", children: [
-          Math.round((timeline.work_share ?? 0) * 100),
-          " % of the axis shows work"
-        ] }), children: timeline?.spans?.length ? /* @__PURE__ */ a4(Timeline, { axis: timeline.axis ?? [], spans: timeline.spans }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing has happened yet." }) }),
+        /* @__PURE__ */ a4(Card, { title: "Timeline", extra: timeline && timeline.axis.some((part) => part.folded) && /* @__PURE__ */ a4("span", { class: "faint small", children: "idle time is folded" }), children: timeline?.spans.length ? /* @__PURE__ */ a4(Timeline, { axis: timeline.axis, spans: timeline.spans }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing has happened yet." }) }),
         /* @__PURE__ */ a4(Card, { children: [
           /* @__PURE__ */ a4("div", { class: "tabs-pad", children: /* @__PURE__ */ a4(
             Tabs,
