@@ -165,6 +165,7 @@ async function read(of: string, signal: AbortSignal, others: BroadcastChannel, o
   let watch = setTimeout(() => silence.abort(), SILENCE_MS);
   const both = AbortSignal.any([signal, silence.signal]);
   const tell = (word: Word): void => others.postMessage(word);
+  addEventListener("offline", () => silence.abort(), { signal: both });
   const query = { tenant: me.value?.tenant ? undefined : of, after: last };
   try {
     const response = await send("GET", addressOf("GET /v1/events", { query }), undefined, both, { Accept: "text/event-stream" });

@@ -9,7 +9,7 @@ import { soft } from "../lib/soft";
 import { scope } from "../lib/session";
 import { ago, now, span } from "../lib/time";
 import { brief, count, middle, plural } from "../lib/words";
-import { Card, Id, Time } from "../parts/basics";
+import { Card, Id, Marked, Time } from "../parts/basics";
 import { inboxCount } from "../parts/badges";
 import { Sparkline, StateBar } from "../parts/chart";
 import { Head } from "../parts/head";
@@ -43,7 +43,7 @@ async function read(signal: AbortSignal): Promise<Facts> {
     soft(call("GET /v1/doctor", { signal })),
     soft(call("GET /v1/executions:causes", { query: { tenant, since, limit: 5 }, signal })),
     soft(call("GET /v1/trends", { query: { tenant, span: "hour" }, signal })),
-    soft(call("GET /v1/executions", { query: { tenant, state: "waiting,rate_limited,delayed,suspended", order: "oldest", limit: 5, why: true }, signal })),
+    soft(call("GET /v1/executions", { query: { tenant, state: "waiting,rate_limited,waiting_children", order: "oldest", limit: 5, why: true }, signal })),
   ]);
   const facts: Facts = {
     counts: {},
@@ -113,8 +113,8 @@ function Verdict({ facts }: { facts: Facts }): VNode {
           {bad.map((finding) => (
             <li key={finding.check + finding.text}>
               <State name={finding.level} word={finding.check.replaceAll("_", " ")} />
-              <span>{finding.text}</span>
-              {finding.fix && <span class="faint">{finding.fix}</span>}
+              <span><Marked text={finding.text} /></span>
+              {finding.fix && <span class="faint"><Marked text={finding.fix} /></span>}
             </li>
           ))}
         </ul>

@@ -28,14 +28,14 @@ const COLUMNS: Column<Row>[] = [
   {
     id: "kind",
     label: "Task",
-    width: "17%",
+    width: "22%",
     cell: (row) => (
       <a class="strong" href={to(["runs", row.id])} title={row.kind}>
         {row.kind}
       </a>
     ),
   },
-  { id: "id", label: "Id", width: "12.500rem", drop: "narrow", cell: (row) => <Id id={row.id} href={to(["runs", row.id])} most={20} /> },
+  { id: "id", label: "Id", width: "12.500rem", drop: "medium", cell: (row) => <Id id={row.id} href={to(["runs", row.id])} most={20} /> },
   { id: "why", label: "Why", drop: "narrow", cell: (row) => <Why row={row} /> },
   { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => <Tags tags={row.tags} /> },
   { id: "tenant", label: "Tenant", width: "7rem", drop: "medium", cell: (row) => row.tenant },

@@ -48,7 +48,7 @@ export function Workers(): VNode {
                   { id: "setting", label: "State", cell: (row) => <State name={row.setting === "open" ? "ready" : row.setting} word={phrase(row.setting)} /> },
                   { id: "workers", label: "Workers", kind: "num", cell: (row) => (row.workers ? row.workers : <span class="tone-warn toned">none</span>) },
                   { id: "waiting", label: "Waiting", kind: "num", cell: (row) => count(row.counts.waiting ?? 0) },
-                  { id: "active", label: "Active", kind: "num", cell: (row) => count(row.counts.active ?? 0) },
+                  { id: "active", label: "Active", kind: "num", drop: "narrow", cell: (row) => count(row.counts.active ?? 0) },
                   { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => <StateBar counts={row.counts} /> },
                   { id: "trend", label: "Waiting, last hour", drop: "medium", width: "8rem", cell: (row) => <Trend lane={row.lane} values={trends?.lanes.find((one) => one.lane === row.lane)?.waiting ?? []} /> },
                   { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => <Button key={action.verb} action={action} tone="slim" />) },

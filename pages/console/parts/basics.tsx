@@ -166,3 +166,8 @@ export function Tags({ tags }: { tags: Record<string, string> }): VNode | null {
     </>
   );
 }
+
+/** Text of the server, with `commands` as code. */
+export function Marked({ text }: { text: string }): VNode {
+  return <>{text.split("`").map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part))}</>;
+}

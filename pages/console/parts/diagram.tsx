@@ -62,7 +62,7 @@ export function Diagram({ nodes, edges, width, height, label, chosen }: Props): 
   };
   const hasLabels = zoom >= LABELS_FROM || nodes.length < MANY;
   return (
-    <div class="diagram" ref={box}>
+    <div class="diagram" ref={box} style={{ height: `${Math.min(560, Math.max(200, height + 4 * PAD))}px` }}>
       <svg
         role="group"
         aria-label={label}
@@ -92,7 +92,7 @@ export function Diagram({ nodes, edges, width, height, label, chosen }: Props): 
           <Icon name="plus" />
         </button>
         <button type="button" class="icon-button" aria-label="Further away" onClick={() => scale(0.8)}>
-          <Icon name="down" />
+          <Icon name="minus" />
         </button>
         <button type="button" class="icon-button" aria-label="Show all" onClick={fit}>
           <Icon name="overview" />

@@ -10,6 +10,7 @@ import { useKeys } from "../lib/keys";
 import { chooseTenant, logOut, me, tenant } from "../lib/session";
 import { span, now } from "../lib/time";
 import { count } from "../lib/words";
+import { Marked } from "./basics";
 import { Icon, type IconName } from "./icon";
 import { inboxCount } from "./badges";
 import { isHelpOpen } from "./help";
@@ -192,7 +193,7 @@ function Banners(): VNode {
       {me.value?.banner && (
         <div class="banner tone-warn" role="note">
           <Icon name="info" />
-          <span>{me.value.banner}</span>
+          <span><Marked text={me.value.banner} /></span>
         </div>
       )}
       {lost !== null && (

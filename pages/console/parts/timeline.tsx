@@ -5,10 +5,11 @@ import type { VNode } from "preact";
 import type { AxisPartView as AxisPart, SpanView } from "../api/schemas";
 import { here, pageOf, param } from "../lib/address";
 import { clock, exact, span } from "../lib/time";
+import { capital } from "../lib/words";
 import { Icon, type IconName } from "./icon";
 import { toneOf } from "./state";
 
-const ICONS: Record<string, IconName> = { queue: "clock", attempt: "play", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+const ICONS: Record<string, IconName> = { queue: "clock", run: "play", end: "flag", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
 const NESTED = new Set(["step", "child", "progress"]);
 const TONES: Record<string, string> = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 
@@ -33,7 +34,7 @@ function Axis({ axis }: { axis: AxisPart[] }): VNode {
       <span class="tl-track" role="columnheader" aria-label="Time">
         {axis.map((part, at) => (
           <span key={at} class={part.folded ? "tl-fold" : "tl-part"} style={{ left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }} title={`${exact(part.since)} to ${exact(part.until)}`}>
-            {part.folded ? <i>{span(part.ms)} idle</i> : part.end - part.start > 0.12 && <i>{clock(part.since)}</i>}
+            {part.end - part.start > 0.09 && <i>{part.folded ? `${span(part.ms)} idle` : clock(part.since)}</i>}
           </span>
         ))}
       </span>
@@ -45,7 +46,7 @@ function Axis({ axis }: { axis: AxisPart[] }): VNode {
 }
 
 function Row({ span: one, axis, depth, isChosen, at }: { span: SpanView; axis: AxisPart[]; depth: number; isChosen: boolean; at: number }): VNode {
-  const tone = TONES[one.type] ?? toneOf(one.state);
+  const tone = TONES[one.type] ?? (toneOf(one.state) === "plain" ? "accent" : toneOf(one.state));
   const href = one.execution ? pageOf("execution", one.execution) : null;
   const width = Math.max(0, one.end - one.start) * 100;
   const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.since)}`;
@@ -59,7 +60,7 @@ function Row({ span: one, axis, depth, isChosen, at }: { span: SpanView; axis: A
           </a>
         ) : (
           <a class="clip plain" href={here({ span: isChosen ? null : String(at) })} title={one.label}>
-            {one.label}
+            {one.type === "step" ? one.label : capital(one.label)}
           </a>
         )}
       </span>

@@ -1499,6 +1499,7 @@ async function read2(of2, signal, others, opened) {
   let watch = setTimeout(() => silence.abort(), SILENCE_MS);
   const both = AbortSignal.any([signal, silence.signal]);
   const tell2 = (word) => others.postMessage(word);
+  addEventListener("offline", () => silence.abort(), { signal: both });
   const query2 = { tenant: me.value?.tenant ? void 0 : of2, after: last };
   try {
     const response = await send("GET", addressOf("GET /v1/events", { query: query2 }), void 0, both, { Accept: "text/event-stream" });
@@ -1870,6 +1871,7 @@ var PATHS = {
   flag: "M6 21V4M6 4.500h11.500l-2.500 4 2.500 4H6",
   trash: "M5 7h14M9.500 7V4.500h5V7M7 7l1 13h8l1-13",
   plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
   columns: "M4 5h16v14H4zM9.500 5v14M14.500 5v14",
   download: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
   info: "M12 20.500a8.500 8.500 0 1 0 0-17 8.500 8.500 0 0 0 0 17zM12 11v5.500M12 7.700v.1",
@@ -1973,6 +1975,9 @@ function Tags({ tags }) {
     name,
     /* @__PURE__ */ a4("b", { children: value })
   ] }, name)) });
+}
+function Marked({ text }) {
+  return /* @__PURE__ */ a4($, { children: text.split("`").map((part, at) => at % 2 ? /* @__PURE__ */ a4("code", { children: part }, at) : part) });
 }
 
 // console/parts/head.tsx
@@ -2754,7 +2759,7 @@ function Banners() {
   return /* @__PURE__ */ a4($, { children: [
     me.value?.banner && /* @__PURE__ */ a4("div", { class: "banner tone-warn", role: "note", children: [
       /* @__PURE__ */ a4(Icon, { name: "info" }),
-      /* @__PURE__ */ a4("span", { children: me.value.banner })
+      /* @__PURE__ */ a4("span", { children: /* @__PURE__ */ a4(Marked, { text: me.value.banner }) })
     ] }),
     lost !== null && /* @__PURE__ */ a4("div", { class: "banner tone-danger", role: "alert", children: [
       /* @__PURE__ */ a4(Icon, { name: "cause" }),
@@ -3219,7 +3224,7 @@ function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
     if (drag.current) setAt({ x: event.clientX - drag.current.x, y: event.clientY - drag.current.y });
   };
   const hasLabels = zoom >= LABELS_FROM || nodes.length < MANY;
-  return /* @__PURE__ */ a4("div", { class: "diagram", ref: box, children: [
+  return /* @__PURE__ */ a4("div", { class: "diagram", ref: box, style: { height: `${Math.min(560, Math.max(200, height + 4 * PAD))}px` }, children: [
     /* @__PURE__ */ a4(
       "svg",
       {
@@ -3244,7 +3249,7 @@ function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
     ),
     /* @__PURE__ */ a4("div", { class: "diagram-tools", children: [
       /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Closer", onClick: () => scale(1.25), children: /* @__PURE__ */ a4(Icon, { name: "plus" }) }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Further away", onClick: () => scale(0.8), children: /* @__PURE__ */ a4(Icon, { name: "down" }) }),
+      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Further away", onClick: () => scale(0.8), children: /* @__PURE__ */ a4(Icon, { name: "minus" }) }),
       /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Show all", onClick: fit, children: /* @__PURE__ */ a4(Icon, { name: "overview" }) })
     ] })
   ] });
@@ -4446,7 +4451,7 @@ async function read3(signal) {
     soft(call("GET /v1/doctor", { signal })),
     soft(call("GET /v1/executions:causes", { query: { tenant: tenant2, since, limit: 5 }, signal })),
     soft(call("GET /v1/trends", { query: { tenant: tenant2, span: "hour" }, signal })),
-    soft(call("GET /v1/executions", { query: { tenant: tenant2, state: "waiting,rate_limited,delayed,suspended", order: "oldest", limit: 5, why: true }, signal }))
+    soft(call("GET /v1/executions", { query: { tenant: tenant2, state: "waiting,rate_limited,waiting_children", order: "oldest", limit: 5, why: true }, signal }))
   ]);
   const facts = {
     counts: {},
@@ -4507,8 +4512,8 @@ function Verdict({ facts }) {
     ] }),
     bad.length > 0 && /* @__PURE__ */ a4("ul", { children: bad.map((finding) => /* @__PURE__ */ a4("li", { children: [
       /* @__PURE__ */ a4(State, { name: finding.level, word: finding.check.replaceAll("_", " ") }),
-      /* @__PURE__ */ a4("span", { children: finding.text }),
-      finding.fix && /* @__PURE__ */ a4("span", { class: "faint", children: finding.fix })
+      /* @__PURE__ */ a4("span", { children: /* @__PURE__ */ a4(Marked, { text: finding.text }) }),
+      finding.fix && /* @__PURE__ */ a4("span", { class: "faint", children: /* @__PURE__ */ a4(Marked, { text: finding.fix }) })
     ] }, finding.check + finding.text)) })
   ] });
 }
@@ -5029,7 +5034,7 @@ function Frames({ id }) {
 }
 
 // console/parts/timeline.tsx
-var ICONS2 = { queue: "clock", attempt: "play", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+var ICONS2 = { queue: "clock", run: "play", end: "flag", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
 var NESTED = /* @__PURE__ */ new Set(["step", "child", "progress"]);
 var TONES = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 function Timeline({ axis, spans }) {
@@ -5042,22 +5047,19 @@ function Timeline({ axis, spans }) {
 function Axis({ axis }) {
   return /* @__PURE__ */ a4("div", { class: "tl-row tl-axis", role: "row", children: [
     /* @__PURE__ */ a4("span", { class: "tl-label", role: "columnheader", children: "Span" }),
-    /* @__PURE__ */ a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => /* @__PURE__ */ a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.since)} to ${exact(part.until)}`, children: part.folded ? /* @__PURE__ */ a4("i", { children: [
-      span(part.ms),
-      " idle"
-    ] }) : part.end - part.start > 0.12 && /* @__PURE__ */ a4("i", { children: clock(part.since) }) }, at)) }),
+    /* @__PURE__ */ a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => /* @__PURE__ */ a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.since)} to ${exact(part.until)}`, children: part.end - part.start > 0.09 && /* @__PURE__ */ a4("i", { children: part.folded ? `${span(part.ms)} idle` : clock(part.since) }) }, at)) }),
     /* @__PURE__ */ a4("span", { class: "tl-ms", role: "columnheader", children: "Time" })
   ] });
 }
 function Row({ span: one, axis, depth, isChosen, at }) {
-  const tone = TONES[one.type] ?? toneOf(one.state);
+  const tone = TONES[one.type] ?? (toneOf(one.state) === "plain" ? "accent" : toneOf(one.state));
   const href = one.execution ? pageOf("execution", one.execution) : null;
   const width = Math.max(0, one.end - one.start) * 100;
   const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.since)}`;
   return /* @__PURE__ */ a4("div", { class: `tl-row ${isChosen ? "chosen" : ""}`, role: "row", children: [
     /* @__PURE__ */ a4("span", { class: `tl-label depth-${depth}`, role: "cell", children: [
       /* @__PURE__ */ a4(Icon, { name: ICONS2[one.type] ?? "dot" }),
-      href ? /* @__PURE__ */ a4("a", { class: "clip", href, title: one.label, children: one.label }) : /* @__PURE__ */ a4("a", { class: "clip plain", href: here({ span: isChosen ? null : String(at) }), title: one.label, children: one.label })
+      href ? /* @__PURE__ */ a4("a", { class: "clip", href, title: one.label, children: one.label }) : /* @__PURE__ */ a4("a", { class: "clip plain", href: here({ span: isChosen ? null : String(at) }), title: one.label, children: one.type === "step" ? one.label : capital(one.label) })
     ] }),
     /* @__PURE__ */ a4("span", { class: "tl-track", role: "cell", children: [
       axis.map((part, index) => part.folded && /* @__PURE__ */ a4("span", { class: "tl-hatch", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` } }, index)),
@@ -5878,10 +5880,10 @@ var COLUMNS = [
   {
     id: "kind",
     label: "Task",
-    width: "17%",
+    width: "22%",
     cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["runs", row.id]), title: row.kind, children: row.kind })
   },
-  { id: "id", label: "Id", width: "12.500rem", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["runs", row.id]), most: 20 }) },
+  { id: "id", label: "Id", width: "12.500rem", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["runs", row.id]), most: 20 }) },
   { id: "why", label: "Why", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Why2, { row }) },
   { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Tags, { tags: row.tags }) },
   { id: "tenant", label: "Tenant", width: "7rem", drop: "medium", cell: (row) => row.tenant },
@@ -6669,7 +6671,7 @@ function Workers() {
             { id: "setting", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.setting === "open" ? "ready" : row.setting, word: phrase(row.setting) }) },
             { id: "workers", label: "Workers", kind: "num", cell: (row) => row.workers ? row.workers : /* @__PURE__ */ a4("span", { class: "tone-warn toned", children: "none" }) },
             { id: "waiting", label: "Waiting", kind: "num", cell: (row) => count(row.counts.waiting ?? 0) },
-            { id: "active", label: "Active", kind: "num", cell: (row) => count(row.counts.active ?? 0) },
+            { id: "active", label: "Active", kind: "num", drop: "narrow", cell: (row) => count(row.counts.active ?? 0) },
             { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => /* @__PURE__ */ a4(StateBar, { counts: row.counts }) },
             { id: "trend", label: "Waiting, last hour", drop: "medium", width: "8rem", cell: (row) => /* @__PURE__ */ a4(Trend, { lane: row.lane, values: trends?.lanes.find((one) => one.lane === row.lane)?.waiting ?? [] }) },
             { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb)) }
