@@ -28,22 +28,22 @@ const COLUMNS: Column<Row>[] = [
   {
     id: "kind",
     label: "Task",
-    width: "22%",
+    width: "13rem",
     cell: (row) => (
       <a class="strong" href={to(["runs", row.id])} title={row.kind}>
         {row.kind}
       </a>
     ),
   },
-  { id: "id", label: "Id", width: "12.500rem", drop: "medium", cell: (row) => <Id id={row.id} href={to(["runs", row.id])} most={20} /> },
+  { id: "id", label: "Id", width: "11.500rem", drop: "wide", cell: (row) => <Id id={row.id} href={to(["runs", row.id])} most={18} /> },
   { id: "why", label: "Why", drop: "narrow", cell: (row) => <Why row={row} /> },
   { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => <Tags tags={row.tags} /> },
   { id: "tenant", label: "Tenant", width: "7rem", drop: "medium", cell: (row) => row.tenant },
-  { id: "lane", label: "Lane", width: "6.500rem", drop: "medium", cell: (row) => row.lane },
+  { id: "lane", label: "Lane", width: "5.500rem", drop: "wide", cell: (row) => row.lane },
   { id: "worker", label: "Worker", width: "9rem", drop: "medium", cell: (row) => (row.worker ? middle(row.worker, 18) : "") },
-  { id: "attempts", label: "Tries", width: "4rem", kind: "num", drop: "medium", cell: (row) => row.attempts },
+  { id: "attempts", label: "Tries", width: "4rem", kind: "num", drop: "wide", cell: (row) => row.attempts },
   { id: "priority", label: "Priority", width: "5rem", kind: "num", drop: "medium", cell: (row) => row.priority },
-  { id: "time", label: "Time", width: "6rem", kind: "num", drop: "narrow", cell: (row) => <Span from={row.started_at ?? row.created_at} until={row.completed_at} /> },
+  { id: "time", label: "Time", width: "5.500rem", kind: "num", drop: "narrow", cell: (row) => <Span from={row.started_at ?? row.created_at} until={row.completed_at} /> },
   {
     id: "created",
     label: "Created",

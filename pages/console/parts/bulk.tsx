@@ -27,6 +27,13 @@ interface Props {
   total?: string;
 }
 
+/** What makes sense for runs in these states. */
+function verbs(states: string | undefined): Verb[] {
+  const list = states?.split(",") ?? [];
+  if (!list.length) return ["cancel", "replay"];
+  return [...(list.some((state) => !ENDED.has(state)) ? (["cancel"] as const) : []), ...(list.some((state) => ENDED.has(state)) ? (["replay"] as const) : [])];
+}
+
 /** Above this many, the count has to be typed. */
 const TYPED_ABOVE = 100;
 
@@ -40,7 +47,7 @@ export function Bulk({ rows, done, selected, filter, total }: Props): VNode {
   return (
     <div class={selected ? "bulk" : "bulk quiet"}>
       {selected ? <b>{plural(selected.size, "run")} selected</b> : <span class="faint">All that fit:</span>}
-      {(["cancel", "replay"] as const).map((one) => (
+      {verbs(filter?.state).map((one) => (
         <button key={one} type="button" class={`button slim ${one === "cancel" ? "danger" : ""}`} disabled={!isAllowed} title={isAllowed ? "" : "Needs the role operator."} onClick={() => setVerb(one)}>
           <Icon name={one === "cancel" ? "slash" : "retry"} /> {one === "cancel" ? "Cancel" : "Replay"} {selected ? "" : total}
         </button>

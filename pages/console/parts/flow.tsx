@@ -19,7 +19,7 @@ interface FlowLayout {
 export function FlowPicture({ session }: { session: SessionDetail }): VNode | null {
   const found = useLoad<FlowLayout | null>(
     async (signal) => {
-      const [flow] = (session.node ?? "").split(/[./:#]/);
+      const flow = session.kind.split(":")[1];
       if (!session.revision || !flow) return null;
       const name = session.revision.split("@")[0]!;
       const deployments = await soft(call("GET /v1/envs/{env}/deployments", { path: { env: session.env }, query: { tenant: session.tenant, limit: 200 }, signal }));
@@ -28,7 +28,7 @@ export function FlowPicture({ session }: { session: SessionDetail }): VNode | nu
       const address = addressOf("GET /v1/packs/{digest}/flows/{id}/layout", { path: { digest: revision.digest, id: flow }, query: { tenant: session.tenant } });
       return soft(send("GET", address, undefined, signal).then((response) => response.json() as Promise<FlowLayout>));
     },
-    [session.id, session.revision, session.node?.split(/[./:#]/)[0]],
+    [session.id, session.revision, session.kind],
   );
   const layout = found.data;
   if (!layout) return null;

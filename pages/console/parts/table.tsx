@@ -12,8 +12,8 @@ export interface Column<T> {
   cell(row: T): ComponentChildren;
   /** num: figures, at the right; id: monospace. */
   kind?: "num" | "id" | "grow" | "actions";
-  /** On which screens it is left out: narrow (phones), medium (and small windows). */
-  drop?: "narrow" | "medium";
+  /** Where it is left out: on phones, in small windows too, or wherever space is short. */
+  drop?: "narrow" | "medium" | "wide";
   width?: string;
 }
 

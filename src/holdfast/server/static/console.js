@@ -5551,6 +5551,11 @@ function changed(before, changes) {
 }
 
 // console/parts/bulk.tsx
+function verbs(states) {
+  const list = states?.split(",") ?? [];
+  if (!list.length) return ["cancel", "replay"];
+  return [...list.some((state) => !ENDED.has(state)) ? ["cancel"] : [], ...list.some((state) => ENDED.has(state)) ? ["replay"] : []];
+}
 var TYPED_ABOVE = 100;
 function Bulk({ rows, done, selected, filter, total }) {
   const [verb, setVerb] = d2(null);
@@ -5564,7 +5569,7 @@ function Bulk({ rows, done, selected, filter, total }) {
       plural(selected.size, "run"),
       " selected"
     ] }) : /* @__PURE__ */ a4("span", { class: "faint", children: "All that fit:" }),
-    ["cancel", "replay"].map((one) => /* @__PURE__ */ a4("button", { type: "button", class: `button slim ${one === "cancel" ? "danger" : ""}`, disabled: !isAllowed, title: isAllowed ? "" : "Needs the role operator.", onClick: () => setVerb(one), children: [
+    verbs(filter?.state).map((one) => /* @__PURE__ */ a4("button", { type: "button", class: `button slim ${one === "cancel" ? "danger" : ""}`, disabled: !isAllowed, title: isAllowed ? "" : "Needs the role operator.", onClick: () => setVerb(one), children: [
       /* @__PURE__ */ a4(Icon, { name: one === "cancel" ? "slash" : "retry" }),
       " ",
       one === "cancel" ? "Cancel" : "Replay",
@@ -5880,18 +5885,18 @@ var COLUMNS = [
   {
     id: "kind",
     label: "Task",
-    width: "22%",
+    width: "13rem",
     cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["runs", row.id]), title: row.kind, children: row.kind })
   },
-  { id: "id", label: "Id", width: "12.500rem", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["runs", row.id]), most: 20 }) },
+  { id: "id", label: "Id", width: "11.500rem", drop: "wide", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["runs", row.id]), most: 18 }) },
   { id: "why", label: "Why", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Why2, { row }) },
   { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Tags, { tags: row.tags }) },
   { id: "tenant", label: "Tenant", width: "7rem", drop: "medium", cell: (row) => row.tenant },
-  { id: "lane", label: "Lane", width: "6.500rem", drop: "medium", cell: (row) => row.lane },
+  { id: "lane", label: "Lane", width: "5.500rem", drop: "wide", cell: (row) => row.lane },
   { id: "worker", label: "Worker", width: "9rem", drop: "medium", cell: (row) => row.worker ? middle(row.worker, 18) : "" },
-  { id: "attempts", label: "Tries", width: "4rem", kind: "num", drop: "medium", cell: (row) => row.attempts },
+  { id: "attempts", label: "Tries", width: "4rem", kind: "num", drop: "wide", cell: (row) => row.attempts },
   { id: "priority", label: "Priority", width: "5rem", kind: "num", drop: "medium", cell: (row) => row.priority },
-  { id: "time", label: "Time", width: "6rem", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
+  { id: "time", label: "Time", width: "5.500rem", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
   {
     id: "created",
     label: "Created",
@@ -6220,7 +6225,7 @@ function drop(schedule) {
 function FlowPicture({ session }) {
   const found = useLoad(
     async (signal) => {
-      const [flow] = (session.node ?? "").split(/[./:#]/);
+      const flow = session.kind.split(":")[1];
       if (!session.revision || !flow) return null;
       const name = session.revision.split("@")[0];
       const deployments = await soft(call("GET /v1/envs/{env}/deployments", { path: { env: session.env }, query: { tenant: session.tenant, limit: 200 }, signal }));
@@ -6229,7 +6234,7 @@ function FlowPicture({ session }) {
       const address = addressOf("GET /v1/packs/{digest}/flows/{id}/layout", { path: { digest: revision.digest, id: flow }, query: { tenant: session.tenant } });
       return soft(send("GET", address, void 0, signal).then((response) => response.json()));
     },
-    [session.id, session.revision, session.node?.split(/[./:#]/)[0]]
+    [session.id, session.revision, session.kind]
   );
   const layout = found.data;
   if (!layout) return null;
