@@ -271,7 +271,12 @@ async def test_a_run_says_why_and_can_be_cancelled(scene: Scene) -> None:
     """Errors first, exact digits, text as text; an action asks, and shows its commands."""
     async with visiting(scene) as visit:
         page = visit.page
-        await visit.open("runs/failing")
+        await visit.open("")
+        await expect(page.get_by_role("button", name="Live")).to_be_visible()
+        await page.keyboard.press("/")
+        await page.keyboard.insert_text("failing")
+        await expect(page.locator(".palette li").first).to_contain_text("charge failing")
+        await page.keyboard.press("Enter")
         await expect(page.get_by_label("Error")).to_contain_text("CardDeclined")
         await expect(page.get_by_text("no <b>funds</b>")).to_be_visible()
         await expect(page.get_by_text(LONG_NUMBER)).to_be_visible()
@@ -286,6 +291,24 @@ async def test_a_run_says_why_and_can_be_cancelled(scene: Scene) -> None:
         await dialog.get_by_role("button", name="Cancel run").click()
         await expect(page.locator(".page-head .chip")).to_have_text("Cancelled")
         await expect(page.get_by_text("not wanted")).to_be_visible()
+
+
+async def test_selected_runs_are_cancelled_by_keyboard(scene: Scene) -> None:
+    """Two rows, a reason, a confirmation; each is cancelled."""
+    for number in range(2):
+        await ask(scene.client, "POST", "/v1/executions", kind="unwanted", id=f"un-{number}")
+    async with visiting(scene) as visit:
+        page = visit.page
+        await visit.open("runs?kind=unwanted")
+        await expect(visit.rows).to_have_count(2)
+        for key in ("j", "x", "j", "x"):
+            await page.keyboard.press(key)
+        await expect(page.get_by_text("2 runs selected")).to_be_visible()
+        cancel = page.locator(".bulk").get_by_role("button", name="Cancel")
+        await cancel.focus()
+        await page.keyboard.press("Enter")
+        await page.get_by_role("textbox", name="Reason").press("Enter")
+        await expect(visit.rows.filter(has_text="Cancelled")).to_have_count(2)
 
 
 async def test_questions_are_answered_by_keyboard(scene: Scene) -> None:

@@ -72,11 +72,6 @@ export function curlCommand(action: Action, values: Values): string {
   return written(method, address, text);
 }
 
-/** The command of a call that is no action of one thing. */
-export function curlCommandOf(method: string, target: Target, text: string): string {
-  return written(method, addressOf(target), text);
-}
-
 function written(method: string, address: string, text: string | undefined): string {
   const lines = [`curl -X ${method} ${quoted(`${location.origin}${address}`)}`];
   lines.push('-H "Authorization: Bearer $HOLDFAST_KEY"');

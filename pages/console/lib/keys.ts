@@ -32,6 +32,7 @@ export function handleKeys(): void {
   document.addEventListener("keydown", (event) => {
     const chord = `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key}`;
     const isSingle = !chord.startsWith("Ctrl+");
+    if (event.key === "Enter" && (event.target as Element).closest?.("a, button, summary")) return;
     if (event.altKey || (isSingle && (isTyping(event.target) || !singleKeys.value || document.querySelector("dialog[open]")))) return;
     const keys = prefix ? `${prefix} ${chord}` : chord;
     prefix = "";

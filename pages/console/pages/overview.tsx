@@ -11,7 +11,7 @@ import { ago, now, span } from "../lib/time";
 import { brief, count, middle, plural } from "../lib/words";
 import { Card, Id, Marked, Time } from "../parts/basics";
 import { inboxCount } from "../parts/badges";
-import { Sparkline, StateBar } from "../parts/chart";
+import { StateBar } from "../parts/chart";
 import { Head } from "../parts/head";
 import { Icon, type IconName } from "../parts/icon";
 import { Command, Show } from "../parts/show";
@@ -19,7 +19,6 @@ import { RUN_STATES, State } from "../parts/state";
 
 type Snapshot = Reply<"GET /v1/snapshot">;
 type Causes = Reply<"GET /v1/executions:causes">;
-type Trends = Reply<"GET /v1/trends">;
 
 interface Facts {
   counts: Record<string, number>;
@@ -27,7 +26,6 @@ interface Facts {
   snapshot: Snapshot | null;
   findings: Reply<"GET /v1/doctor">["findings"];
   causes: Causes["items"];
-  trends: Trends | null;
   stuck: Reply<"GET /v1/executions">["items"];
 }
 
@@ -37,12 +35,11 @@ const OPEN = RUN_STATES.slice(0, 6);
 async function read(signal: AbortSignal): Promise<Facts> {
   const tenant = scope.value;
   const since = new Date(Date.now() - DAY_MS).toISOString();
-  const [counts, snapshot, doctor, causes, trends, stuck] = await Promise.all([
+  const [counts, snapshot, doctor, causes, stuck] = await Promise.all([
     call("GET /v1/counts", { query: { tenant }, signal }),
     soft(call("GET /v1/snapshot", { signal })),
     soft(call("GET /v1/doctor", { signal })),
     soft(call("GET /v1/executions:causes", { query: { tenant, since, limit: 5 }, signal })),
-    soft(call("GET /v1/trends", { query: { tenant, span: "hour" }, signal })),
     soft(call("GET /v1/executions", { query: { tenant, state: "waiting,rate_limited,waiting_children", order: "oldest", limit: 5, why: true }, signal })),
   ]);
   const facts: Facts = {
@@ -51,7 +48,6 @@ async function read(signal: AbortSignal): Promise<Facts> {
     snapshot,
     findings: doctor?.findings ?? [],
     causes: causes?.items ?? [],
-    trends,
     stuck: stuck?.items ?? [],
   };
   for (const row of counts.items) {
@@ -87,7 +83,7 @@ function Found({ facts }: { facts: Facts }): VNode {
         </div>
         <div class="column">
           <Longest rows={facts.stuck} />
-          {facts.snapshot && <Lanes snapshot={facts.snapshot} trends={facts.trends} />}
+          {facts.snapshot && <Lanes snapshot={facts.snapshot} />}
           {facts.snapshot && <Queues snapshot={facts.snapshot} />}
         </div>
       </div>
@@ -136,31 +132,28 @@ function FirstRun(): VNode {
 }
 
 function Tiles({ facts }: { facts: Facts }): VNode {
-  const { counts, snapshot, trends } = facts;
-  const sum = (field: "waiting" | "active" | "failed" | "ended"): (number | null)[] =>
-    trends ? Array.from({ length: trends.points }, (_, at) => trends.lanes.reduce<number | null>((total, lane) => (lane[field][at] === null || lane[field][at] === undefined ? total : (total ?? 0) + lane[field][at]!), null)) : [];
+  const { counts, snapshot } = facts;
   const oldest = snapshot?.oldest_waiting;
   const workers = snapshot?.workers ?? [];
   const busy = workers.reduce((total, worker) => total + worker.busy, 0);
   const slots = workers.reduce((total, worker) => total + worker.slots, 0);
   return (
     <div class="tiles">
-      <Tile icon="play" label="Running" value={counts.active ?? 0} href={to(["runs"], { state: "active" })} note={slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker"} values={sum("active")} />
+      <Tile icon="play" label="Running" value={counts.active ?? 0} href={to(["runs"], { state: "active" })} note={slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker"} />
       <Tile
         icon="clock"
         label="Waiting for a worker"
         value={counts.waiting ?? 0}
         href={to(["runs"], { state: "waiting" })}
         note={oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits"}
-        values={sum("waiting")}
       />
       <Tile icon="inbox" label="Waiting for people" value={inboxCount.value} href={to(["inbox"])} note={`${count(counts.suspended ?? 0)} suspended in all`} />
-      <Tile icon="cause" label="Failed" tone="danger" value={(counts.failed ?? 0) + (counts.expired ?? 0)} href={to(["runs"], { state: "failed,expired" })} note={`${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day`} values={sum("failed")} />
+      <Tile icon="cause" label="Failed" tone="danger" value={(counts.failed ?? 0) + (counts.expired ?? 0)} href={to(["runs"], { state: "failed,expired" })} note={`${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day`} />
     </div>
   );
 }
 
-function Tile({ icon, label, value, href, note, values = [], tone = "accent" }: { icon: IconName; label: string; value: number; href: string; note: string; values?: (number | null)[]; tone?: string }): VNode {
+function Tile({ icon, label, value, href, note, tone = "accent" }: { icon: IconName; label: string; value: number; href: string; note: string; tone?: string }): VNode {
   return (
     <a class="tile" href={href}>
       <span class="tile-label">
@@ -168,7 +161,6 @@ function Tile({ icon, label, value, href, note, values = [], tone = "accent" }: 
       </span>
       <b class={value && tone === "danger" ? "tone-danger toned" : ""}>{brief(value)}</b>
       <span class="faint small">{note}</span>
-      {values.some((one) => one !== null) && <Sparkline values={values} label={`${label} in the last hour`} tone={tone} />}
     </a>
   );
 }
@@ -260,7 +252,7 @@ function Longest({ rows }: { rows: Facts["stuck"] }): VNode {
   );
 }
 
-function Lanes({ snapshot, trends }: { snapshot: Snapshot; trends: Trends | null }): VNode {
+function Lanes({ snapshot }: { snapshot: Snapshot }): VNode {
   return (
     <Card
       title="Lanes"
@@ -273,14 +265,12 @@ function Lanes({ snapshot, trends }: { snapshot: Snapshot; trends: Trends | null
       <ul class="lines">
         {snapshot.lanes.slice(0, 6).map((lane) => {
           const open = OPEN.map((state) => [state, lane.counts[state] ?? 0] as const).filter(([, value]) => value);
-          const waiting = trends?.lanes.find((one) => one.lane === lane.lane)?.waiting ?? [];
           return (
             <li key={lane.lane}>
               <div class="line">
                 <span class="line-main clip">{lane.lane}</span>
                 <span class="line-sub">{open.length ? open.map(([state, value]) => `${count(value)} ${state.replaceAll("_", " ")}`).join(", ") : "idle"}</span>
               </div>
-              <span class="line-chart">{waiting.some((one) => one !== null) && <Sparkline values={waiting} label={`Waiting in ${lane.lane}`} width={90} />}</span>
             </li>
           );
         })}

@@ -11,7 +11,6 @@ import { scope } from "../lib/session";
 import { soft } from "../lib/soft";
 import { count } from "../lib/words";
 import { Button, Card } from "../parts/basics";
-import { Sparkline } from "../parts/chart";
 import { Head } from "../parts/head";
 import { Empty, Show } from "../parts/show";
 import { State, Tag } from "../parts/state";
@@ -22,7 +21,6 @@ export type Stats = Reply<"GET /v1/queues/{name}/stats">;
 interface Row {
   queue: QueueView;
   stats: Stats | null;
-  ready: (number | null)[];
 }
 
 /** How much there is, whatever the mode of the queue. */
@@ -35,15 +33,11 @@ export function figures(stats: Stats | null): { ready: number; delayed: number; 
 export function Queues(): VNode {
   const rows = useLoad<Row[]>(
     async (signal) => {
-      const [queues, trends] = await Promise.all([
-        all((cursor) => call("GET /v1/queues", { query: { tenant: scope.value, limit: 200, ...(cursor ? { cursor } : {}) }, signal }), 200),
-        soft(call("GET /v1/trends", { query: { tenant: scope.value, span: "hour" }, signal })),
-      ]);
+      const queues = await all((cursor) => call("GET /v1/queues", { query: { tenant: scope.value, limit: 200, ...(cursor ? { cursor } : {}) }, signal }), 200);
       return Promise.all(
         queues.map(async (queue) => ({
           queue,
           stats: await soft(call("GET /v1/queues/{name}/stats", { path: { name: queue.name }, query: { tenant: queue.tenant }, signal })),
-          ready: trends?.queues.find((one) => one.queue === queue.name)?.ready ?? [],
         })),
       );
     },
@@ -87,7 +81,6 @@ export function Queues(): VNode {
                 { id: "delayed", label: "Delayed", kind: "num", drop: "medium", cell: ({ stats }) => count(figures(stats).delayed) },
                 { id: "dead", label: "Dead", kind: "num", cell: ({ stats }) => <span class={figures(stats).dead ? "tone-danger toned" : ""}>{count(figures(stats).dead)}</span> },
                 { id: "pushed", label: "Pushed", kind: "num", drop: "medium", cell: ({ stats }) => count(stats?.pushed ?? 0) },
-                { id: "trend", label: "Last hour", drop: "medium", width: "8rem", cell: ({ ready, queue }) => ready.some((one) => one !== null) && <Sparkline values={ready} label={`Ready in ${queue.name}`} /> },
                 { id: "tenant", label: "Tenant", drop: "medium", cell: ({ queue }) => queue.tenant },
                 { id: "act", label: "Actions", kind: "actions", cell: ({ queue }) => <Button action={pauseAction(queue)} tone="slim" hideLabel /> },
               ]}

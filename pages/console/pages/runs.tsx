@@ -111,7 +111,11 @@ export function Runs(): VNode {
         <List runs={runs} columns={columns} selected={selected} select={setSelected} scrolled={setScrolled} />
         <footer class="list-foot">
           <span aria-live="polite">{runs.total ? `${runs.total.text} runs` : `${count(runs.rows.length)}${runs.more ? "+" : ""} runs`}</span>
-          {tokens().length > 0 && runs.rows.length > 0 && <Bulk total={runs.total?.text ?? count(runs.rows.length)} filter={filter} rows={runs.rows} done={runs.reload} />}
+          {runs.rows.length > 0 && (
+            <button type="button" class="link" onClick={() => setSelected(new Set(runs.rows.map((row) => row.id)))}>
+              Select all {count(runs.rows.length)} that are loaded
+            </button>
+          )}
         </footer>
       </section>
     </div>

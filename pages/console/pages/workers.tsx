@@ -8,11 +8,10 @@ import { param, to } from "../lib/address";
 import { all, call } from "../lib/call";
 import { of, useLoad } from "../lib/load";
 import { scope, tenant } from "../lib/session";
-import { soft } from "../lib/soft";
 import { now } from "../lib/time";
 import { count, phrase, plural } from "../lib/words";
 import { Button, Card, Id, Meter, Time } from "../parts/basics";
-import { Sparkline, StateBar } from "../parts/chart";
+import { StateBar } from "../parts/chart";
 import { Head } from "../parts/head";
 import { Empty, Show } from "../parts/show";
 import { State, Tag } from "../parts/state";
@@ -21,12 +20,11 @@ import { Table } from "../parts/table";
 export function Workers(): VNode {
   const found = useLoad(
     async (signal) => {
-      const [workers, lanes, trends] = await Promise.all([
+      const [workers, lanes] = await Promise.all([
         all((cursor) => call("GET /v1/workers", { query: { limit: 500, ...(cursor ? { cursor } : {}) }, signal })),
         call("GET /v1/lanes", { query: { limit: 500 }, signal }),
-        soft(call("GET /v1/trends", { query: { tenant: scope.value, span: "hour" }, signal })),
       ]);
-      return { workers, lanes: lanes.items, trends };
+      return { workers, lanes: lanes.items };
     },
     [scope.value],
     { when: of("worker"), every: 4_000 },
@@ -35,7 +33,7 @@ export function Workers(): VNode {
     <>
       <Head title="Workers and lanes" sub="A worker claims runs from lanes. What waits in a lane without a worker waits until one comes." />
       <Show of={found}>
-        {({ workers, lanes, trends }) => (
+        {({ workers, lanes }) => (
           <>
             <Card title="Lanes" extra={<span class="faint small">{plural(lanes.length, "lane")}</span>}>
               <Table
@@ -50,7 +48,6 @@ export function Workers(): VNode {
                   { id: "waiting", label: "Waiting", kind: "num", cell: (row) => count(row.counts.waiting ?? 0) },
                   { id: "active", label: "Active", kind: "num", drop: "narrow", cell: (row) => count(row.counts.active ?? 0) },
                   { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => <StateBar counts={row.counts} /> },
-                  { id: "trend", label: "Waiting, last hour", drop: "medium", width: "8rem", cell: (row) => <Trend lane={row.lane} values={trends?.lanes.find((one) => one.lane === row.lane)?.waiting ?? []} /> },
                   { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => <Button key={action.verb} action={action} tone="slim" />) },
                 ]}
               />
@@ -95,10 +92,6 @@ export function Workers(): VNode {
       </Show>
     </>
   );
-}
-
-function Trend({ lane, values }: { lane: string; values: (number | null)[] }): VNode | null {
-  return values.some((one) => one !== null) ? <Sparkline values={values} label={`Waiting in ${lane}`} /> : null;
 }
 
 function stateOf(worker: WorkerView): string {

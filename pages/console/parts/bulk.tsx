@@ -1,11 +1,10 @@
-// One action on many runs: on those that are selected, or on all that fit the filters.
+// One action on the runs that are selected: a call for each, and what was refused.
 
 import type { TargetedSubmitEvent, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
-import { curlCommandOf, quoted } from "../lib/action";
-import { go, to } from "../lib/address";
-import { call, Problem, type Reply } from "../lib/call";
+import { quoted } from "../lib/action";
+import { call, Problem } from "../lib/call";
 import { reloadAll } from "../lib/live";
 import type { Row } from "../lib/runs";
 import { may, scope } from "../lib/session";
@@ -14,7 +13,6 @@ import { count, plural } from "../lib/words";
 import { Copy } from "./basics";
 import { Dialog } from "./dialog";
 import { Icon } from "./icon";
-import { ProblemFacts } from "./show";
 import { ENDED } from "./state";
 
 type Verb = "cancel" | "replay";
@@ -22,22 +20,13 @@ type Verb = "cancel" | "replay";
 interface Props {
   rows: Row[];
   done(): void;
-  selected?: Set<string>;
-  filter?: Record<string, string>;
-  total?: string;
-}
-
-/** What makes sense for runs in these states. */
-function verbs(states: string | undefined): Verb[] {
-  const list = states?.split(",") ?? [];
-  if (!list.length) return ["cancel", "replay"];
-  return [...(list.some((state) => !ENDED.has(state)) ? (["cancel"] as const) : []), ...(list.some((state) => ENDED.has(state)) ? (["replay"] as const) : [])];
+  selected: Set<string>;
 }
 
 /** Above this many, the count has to be typed. */
 const TYPED_ABOVE = 100;
 
-export function Bulk({ rows, done, selected, filter, total }: Props): VNode {
+export function Bulk({ rows, done, selected }: Props): VNode {
   const [verb, setVerb] = useState<Verb | null>(null);
   const isAllowed = may("operator");
   const close = (isDone: boolean): void => {
@@ -45,20 +34,17 @@ export function Bulk({ rows, done, selected, filter, total }: Props): VNode {
     if (isDone) done();
   };
   return (
-    <div class={selected ? "bulk" : "bulk quiet"}>
-      {selected ? <b>{plural(selected.size, "run")} selected</b> : <span class="faint">All that fit:</span>}
-      {verbs(filter?.state).map((one) => (
+    <div class="bulk">
+      <b>{plural(selected.size, "run")} selected</b>
+      {(["cancel", "replay"] as const).map((one) => (
         <button key={one} type="button" class={`button slim ${one === "cancel" ? "danger" : ""}`} disabled={!isAllowed} title={isAllowed ? "" : "Needs the role operator."} onClick={() => setVerb(one)}>
-          <Icon name={one === "cancel" ? "slash" : "retry"} /> {one === "cancel" ? "Cancel" : "Replay"} {selected ? "" : total}
+          <Icon name={one === "cancel" ? "slash" : "retry"} /> {one === "cancel" ? "Cancel" : "Replay"}
         </button>
       ))}
-      {selected && (
-        <button type="button" class="link" onClick={done}>
-          Clear
-        </button>
-      )}
-      {verb && selected && <OfSelected verb={verb} ids={[...selected]} rows={rows} close={close} />}
-      {verb && filter && <OfFilter verb={verb} filter={filter} close={close} />}
+      <button type="button" class="link" onClick={done}>
+        Clear
+      </button>
+      {verb && <OfSelected verb={verb} ids={[...selected]} rows={rows} close={close} />}
     </div>
   );
 }
@@ -124,62 +110,11 @@ function OfSelected({ verb, ids, rows, close }: { verb: Verb; ids: string[]; row
   );
 }
 
-type Preview = Reply<"POST /v1/bulk">;
-
-/** The server selects, and does it as an execution of its own: it continues without this page. */
-function OfFilter({ verb, filter, close }: { verb: Verb; filter: Record<string, string>; close(isDone: boolean): void }): VNode {
-  const [preview, setPreview] = useState<Preview | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const body = { action: verb, filter: { ...filter, ...(scope.value ? { tenant: scope.value } : {}) } };
-  const send = async (more: { reason: string; dry_run?: boolean; expected?: number }): Promise<Preview | null> => {
-    setBusy(true);
-    try {
-      return (await call("POST /v1/bulk", { body: { ...body, ...more } as never })) as Preview;
-    } catch (error) {
-      setProblem(error instanceof Problem ? error : new Problem(0, "page_failed", String(error), ""));
-      return null;
-    } finally {
-      setBusy(false);
-    }
-  };
-  useEffect(() => {
-    void send({ reason: "", dry_run: true }).then(setPreview);
-  }, []);
-  const run = async (reason: string): Promise<void> => {
-    setProblem(null);
-    const started = await send({ reason, ...(preview?.exact === false ? {} : { expected: preview?.count ?? 0 }) });
-    if (!started?.execution) return;
-    tell(`Started: ${verb} ${plural(started.count, "run")}.`, "good");
-    close(true);
-    go(to(["runs", started.execution]));
-  };
-  return (
-    <Asked
-      title={preview ? `${verb === "cancel" ? "Cancel" : "Replay"} ${preview.text ?? count(preview.count)} ${preview.count === 1 ? "run" : "runs"}` : "Counting …"}
-      about={`Those that fit ${Object.entries(filter).map(([name, value]) => `${name}:${value}`).join(" ")} now. The server does it as a run of its own, with a result for each; you may close this page.`}
-      verb={verb}
-      expected={preview?.count ?? null}
-      isBusy={isBusy}
-      run={run}
-      close={() => close(false)}
-      command={(reason) => curlCommandOf("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason }))}
-    >
-      {problem && (
-        <div class="problem" role="alert">
-          {problem.message}
-          <ProblemFacts problem={problem} />
-        </div>
-      )}
-    </Asked>
-  );
-}
-
 interface AskedProps {
   title: string;
   about: string;
   verb: Verb;
-  expected: number | null;
+  expected: number;
   isBusy: boolean;
   run(reason: string): Promise<void>;
   close(): void;
@@ -190,8 +125,8 @@ interface AskedProps {
 function Asked({ title, about, verb, expected, isBusy, run, close, command, children }: AskedProps): VNode {
   const [reason, setReason] = useState("");
   const [typed, setTyped] = useState("");
-  const mustType = expected !== null && expected > TYPED_ABOVE;
-  const isReady = expected !== null && expected > 0 && !isBusy && (!mustType || typed === String(expected));
+  const mustType = expected > TYPED_ABOVE;
+  const isReady = !isBusy && (!mustType || typed === String(expected));
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     if (isReady) void run(reason);
@@ -225,7 +160,7 @@ function Asked({ title, about, verb, expected, isBusy, run, close, command, chil
             Back
           </button>
           <button type="submit" class={`button ${verb === "cancel" ? "danger-fill" : "primary"}`} disabled={!isReady}>
-            {verb === "cancel" ? "Cancel" : "Replay"} {expected === null ? "" : count(expected)}
+            {verb === "cancel" ? "Cancel" : "Replay"} {count(expected)}
           </button>
         </footer>
       </form>

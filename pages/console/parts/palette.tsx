@@ -5,9 +5,8 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { go, pageOf, to } from "../lib/address";
-import { call } from "../lib/call";
 import { kept } from "../lib/choices";
-import { scope } from "../lib/session";
+import { find } from "../lib/find";
 import { phrase } from "../lib/words";
 import { Icon, type IconName } from "./icon";
 import { ENTRIES } from "./shell";
@@ -52,12 +51,9 @@ function Open(): VNode {
     const control = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        const { items } = await call("GET /v1/find", { query: { id: text.trim(), tenant: scope.value }, signal: control.signal });
-        const hits = items.map((item) => {
-          const href = pageOf(item.noun, item.id);
-          return href && { title: item.title || item.id, note: phrase(item.noun), icon: ICONS[item.noun] ?? ("dot" as const), href };
-        });
-        setFound(hits.filter((hit) => hit !== null && hit !== ""));
+        const items = await find(text, control.signal);
+        if (control.signal.aborted) return;
+        setFound(items.map((item) => ({ title: item.title, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.id) ?? "" })));
       } catch {
         // A text that is no id finds nothing; pages are found without the server.
       }

@@ -1,11 +1,9 @@
-// Saved views: filters with a name, kept by the server for this key.
+// Views: filters with a name, ready-made ones and those that this browser keeps.
 
 import type { TargetedSubmitEvent, VNode } from "preact";
 
 import { go, place, to } from "../lib/address";
-import { call } from "../lib/call";
-import { useLoad } from "../lib/load";
-import { soft } from "../lib/soft";
+import { kept } from "../lib/choices";
 import { Icon } from "./icon";
 
 const PRESETS: [string, Record<string, string>][] = [
@@ -15,22 +13,18 @@ const PRESETS: [string, Record<string, string>][] = [
   ["Waiting for people", { state: "suspended", order: "oldest" }],
 ];
 
+const own = kept<Record<string, string>>("views", {});
+
 export function Views({ page }: { page: string }): VNode {
-  const views = useLoad((signal) => soft(call("GET /v1/views", { signal })), [page]);
-  const own = (views.data?.items ?? []).filter((view) => view.page === page);
-  const open = (query: string): void => go(`${to([page], { tenant: null })}${query ? `?${query}` : ""}`);
-  const save = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
+  const open = (query: string): void => go(`${to([page], { tenant: null })}?${query}`);
+  const save = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const form = event.currentTarget;
-    const name = String(new FormData(form).get("name") ?? "").trim();
-    if (!name) return;
-    await call("PUT /v1/views/{name}", { path: { name }, body: { page, query: place.value.query.toString() } as never });
-    form.reset();
-    views.reload();
+    const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
+    if (name) own.value = { ...own.value, [name]: place.value.query.toString() };
+    event.currentTarget.reset();
   };
-  const drop = async (name: string): Promise<void> => {
-    await call("DELETE /v1/views/{name}", { path: { name } });
-    views.reload();
+  const drop = (name: string): void => {
+    own.value = Object.fromEntries(Object.entries(own.value).filter(([one]) => one !== name));
   };
   return (
     <details class="menu-box">
@@ -43,24 +37,22 @@ export function Views({ page }: { page: string }): VNode {
             {name}
           </button>
         ))}
-        {own.map((view) => (
-          <span class="view-row" key={view.name}>
-            <button type="button" class="link" onClick={() => open(view.query)}>
-              {view.name}
+        {Object.entries(own.value).map(([name, query]) => (
+          <span class="view-row" key={name}>
+            <button type="button" class="link" onClick={() => open(query)}>
+              {name}
             </button>
-            <button type="button" class="icon-button quiet" aria-label={`Remove the view ${view.name}`} onClick={() => void drop(view.name)}>
+            <button type="button" class="icon-button quiet" aria-label={`Remove the view ${name}`} onClick={() => drop(name)}>
               <Icon name="close" />
             </button>
           </span>
         ))}
-        {views.data && (
-          <form class="view-row" onSubmit={save}>
-            <input name="name" placeholder="Save this view as" aria-label="Name of the view" />
-            <button type="submit" class="button slim">
-              Save
-            </button>
-          </form>
-        )}
+        <form class="view-row" onSubmit={save}>
+          <input name="name" placeholder="Save this view as" aria-label="Name of the view" />
+          <button type="submit" class="button slim">
+            Save
+          </button>
+        </form>
       </div>
     </details>
   );

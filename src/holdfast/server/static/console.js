@@ -1237,6 +1237,7 @@ function handleKeys() {
   document.addEventListener("keydown", (event) => {
     const chord = `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.key}`;
     const isSingle = !chord.startsWith("Ctrl+");
+    if (event.key === "Enter" && event.target.closest?.("a, button, summary")) return;
     if (event.altKey || isSingle && (isTyping(event.target) || !singleKeys.value || document.querySelector("dialog[open]"))) return;
     const keys = prefix ? `${prefix} ${chord}` : chord;
     prefix = "";
@@ -1723,9 +1724,6 @@ var TENANTLESS = /\/v1\/(lanes|workers|keys|settings|admin|envs\/\{env\}$|bulk|v
 function curlCommand(action, values) {
   const { method, address, text } = request(action, values);
   return written(method, address, text);
-}
-function curlCommandOf(method, target, text) {
-  return written(method, addressOf(target), text);
 }
 function written(method, address, text) {
   const lines = [`curl -X ${method} ${quoted(`${location.origin}${address}`)}`];
@@ -2424,6 +2422,32 @@ function rolloutActions(where, rollout) {
   ];
 }
 
+// console/lib/find.ts
+async function find(text, signal) {
+  const id = text.trim();
+  const query2 = { tenant: scope.value };
+  const path = { id };
+  const asked2 = [
+    call("GET /v1/executions/{id}", { path, query: query2, signal }).then((run2) => ({ noun: "execution", id, title: `${run2.kind} ${id}` })),
+    call("GET /v1/graphs/{id}", { path, query: query2, signal }).then(() => ({ noun: "graph", id, title: id })),
+    call("GET /v1/sessions/{id}", { path, query: { ...query2, lines: 1 }, signal }).then((session) => ({ noun: "session", id, title: `${session.user} ${id}` })),
+    call("GET /v1/schedules/{id}", { path, query: query2, signal }).then(() => ({ noun: "schedule", id, title: id })),
+    call("GET /v1/queues/{name}", { path: { name: id }, query: query2, signal }).then(() => ({ noun: "queue", id, title: id })),
+    call("GET /v1/budgets/{id}", { path, query: query2, signal }).then(() => ({ noun: "budget", id, title: id })),
+    call("GET /v1/quotas/{id}", { path, query: query2, signal }).then(() => ({ noun: "quota", id, title: id })),
+    listed("worker", id, all((cursor) => call("GET /v1/workers", { query: { limit: 500, ...cursor ? { cursor } : {} }, signal })).then((rows) => rows.map((row) => row.instance))),
+    listed("key", id, call("GET /v1/keys", { signal }).then((page2) => page2.items.map((row) => row.id))),
+    listed("waitpoint", id, call("GET /v1/waitpoints", { query: { ...query2, limit: 500 }, signal }).then((page2) => page2.items.map((row) => row.id))),
+    listed("request", id, call("GET /v1/audit", { query: { ...query2, limit: 500 }, signal }).then((page2) => page2.items.map((row) => row.request)))
+  ];
+  const answers = await Promise.allSettled(asked2);
+  return answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
+}
+async function listed(noun, id, ids) {
+  if ((await ids).includes(id)) return { noun, id, title: id };
+  throw new Error("not there");
+}
+
 // console/parts/badges.tsx
 var inboxCount = y3(0);
 function watchBadges() {
@@ -2801,12 +2825,9 @@ function Open() {
     const control = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        const { items } = await call("GET /v1/find", { query: { id: text.trim(), tenant: scope.value }, signal: control.signal });
-        const hits2 = items.map((item) => {
-          const href = pageOf(item.noun, item.id);
-          return href && { title: item.title || item.id, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href };
-        });
-        setFound(hits2.filter((hit) => hit !== null && hit !== ""));
+        const items = await find(text, control.signal);
+        if (control.signal.aborted) return;
+        setFound(items.map((item) => ({ title: item.title, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.id) ?? "" })));
       } catch {
       }
     }, 120);
@@ -2868,24 +2889,6 @@ function pagesFor(text) {
 }
 
 // console/parts/chart.tsx
-function Sparkline({ values, label, tone = "accent", width = 120, height = 28 }) {
-  const most = Math.max(1, ...values.map((value) => value ?? 0));
-  const step = values.length > 1 ? width / (values.length - 1) : 0;
-  const y5 = (value) => height - 2 - value / most * (height - 4);
-  const runs = [];
-  let run2 = [];
-  values.forEach((value, at) => {
-    if (value === null) {
-      if (run2.length) runs.push(run2.join(" "));
-      run2 = [];
-    } else run2.push(`${(at * step).toFixed(1)},${y5(value).toFixed(1)}`);
-  });
-  if (run2.length) runs.push(run2.join(" "));
-  return /* @__PURE__ */ a4("svg", { class: `spark tone-${tone}`, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label, children: runs.map((points) => /* @__PURE__ */ a4("g", { children: [
-    /* @__PURE__ */ a4("polygon", { points: `${points.split(" ")[0].split(",")[0]},${height} ${points} ${points.split(" ").at(-1).split(",")[0]},${height}` }),
-    /* @__PURE__ */ a4("polyline", { points })
-  ] }, points.slice(0, 16))) });
-}
 function StackedBar({ parts, label }) {
   const whole = parts.reduce((sum, part) => sum + part.value, 0) || 1;
   return /* @__PURE__ */ a4("div", { class: "stacked", role: "img", "aria-label": label, children: parts.map(
@@ -4445,12 +4448,11 @@ var OPEN = RUN_STATES.slice(0, 6);
 async function read3(signal) {
   const tenant2 = scope.value;
   const since = new Date(Date.now() - DAY_MS2).toISOString();
-  const [counts, snapshot, doctor, causes, trends, stuck] = await Promise.all([
+  const [counts, snapshot, doctor, causes, stuck] = await Promise.all([
     call("GET /v1/counts", { query: { tenant: tenant2 }, signal }),
     soft(call("GET /v1/snapshot", { signal })),
     soft(call("GET /v1/doctor", { signal })),
     soft(call("GET /v1/executions:causes", { query: { tenant: tenant2, since, limit: 5 }, signal })),
-    soft(call("GET /v1/trends", { query: { tenant: tenant2, span: "hour" }, signal })),
     soft(call("GET /v1/executions", { query: { tenant: tenant2, state: "waiting,rate_limited,waiting_children", order: "oldest", limit: 5, why: true }, signal }))
   ]);
   const facts = {
@@ -4459,7 +4461,6 @@ async function read3(signal) {
     snapshot,
     findings: doctor?.findings ?? [],
     causes: causes?.items ?? [],
-    trends,
     stuck: stuck?.items ?? []
   };
   for (const row of counts.items) {
@@ -4490,7 +4491,7 @@ function Found3({ facts }) {
       ] }),
       /* @__PURE__ */ a4("div", { class: "column", children: [
         /* @__PURE__ */ a4(Longest, { rows: facts.stuck }),
-        facts.snapshot && /* @__PURE__ */ a4(Lanes, { snapshot: facts.snapshot, trends: facts.trends }),
+        facts.snapshot && /* @__PURE__ */ a4(Lanes, { snapshot: facts.snapshot }),
         facts.snapshot && /* @__PURE__ */ a4(Queues, { snapshot: facts.snapshot })
       ] })
     ] })
@@ -4525,14 +4526,13 @@ function FirstRun() {
   ] }) });
 }
 function Tiles({ facts }) {
-  const { counts, snapshot, trends } = facts;
-  const sum = (field) => trends ? Array.from({ length: trends.points }, (_4, at) => trends.lanes.reduce((total, lane) => lane[field][at] === null || lane[field][at] === void 0 ? total : (total ?? 0) + lane[field][at], null)) : [];
+  const { counts, snapshot } = facts;
   const oldest = snapshot?.oldest_waiting;
   const workers = snapshot?.workers ?? [];
   const busy = workers.reduce((total, worker) => total + worker.busy, 0);
   const slots = workers.reduce((total, worker) => total + worker.slots, 0);
   return /* @__PURE__ */ a4("div", { class: "tiles", children: [
-    /* @__PURE__ */ a4(Tile, { icon: "play", label: "Running", value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker", values: sum("active") }),
+    /* @__PURE__ */ a4(Tile, { icon: "play", label: "Running", value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker" }),
     /* @__PURE__ */ a4(
       Tile,
       {
@@ -4540,15 +4540,14 @@ function Tiles({ facts }) {
         label: "Waiting for a worker",
         value: counts.waiting ?? 0,
         href: to(["runs"], { state: "waiting" }),
-        note: oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits",
-        values: sum("waiting")
+        note: oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits"
       }
     ),
     /* @__PURE__ */ a4(Tile, { icon: "inbox", label: "Waiting for people", value: inboxCount.value, href: to(["inbox"]), note: `${count(counts.suspended ?? 0)} suspended in all` }),
-    /* @__PURE__ */ a4(Tile, { icon: "cause", label: "Failed", tone: "danger", value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day`, values: sum("failed") })
+    /* @__PURE__ */ a4(Tile, { icon: "cause", label: "Failed", tone: "danger", value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day` })
   ] });
 }
-function Tile({ icon, label, value, href, note, values = [], tone = "accent" }) {
+function Tile({ icon, label, value, href, note, tone = "accent" }) {
   return /* @__PURE__ */ a4("a", { class: "tile", href, children: [
     /* @__PURE__ */ a4("span", { class: "tile-label", children: [
       /* @__PURE__ */ a4(Icon, { name: icon }),
@@ -4556,8 +4555,7 @@ function Tile({ icon, label, value, href, note, values = [], tone = "accent" }) 
       label
     ] }),
     /* @__PURE__ */ a4("b", { class: value && tone === "danger" ? "tone-danger toned" : "", children: brief(value) }),
-    /* @__PURE__ */ a4("span", { class: "faint small", children: note }),
-    values.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values, label: `${label} in the last hour`, tone })
+    /* @__PURE__ */ a4("span", { class: "faint small", children: note })
   ] });
 }
 function Failing({ causes }) {
@@ -4612,7 +4610,7 @@ function Longest({ rows }) {
     /* @__PURE__ */ a4("span", { class: "line-end", children: /* @__PURE__ */ a4("b", { class: "num", children: ago(row.created_at).replace(" ago", "") }) })
   ] }, row.id)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing waits." }) });
 }
-function Lanes({ snapshot, trends }) {
+function Lanes({ snapshot }) {
   return /* @__PURE__ */ a4(
     Card,
     {
@@ -4620,14 +4618,10 @@ function Lanes({ snapshot, trends }) {
       extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["workers"]), children: "Workers and lanes" }),
       children: /* @__PURE__ */ a4("ul", { class: "lines", children: snapshot.lanes.slice(0, 6).map((lane) => {
         const open = OPEN.map((state) => [state, lane.counts[state] ?? 0]).filter(([, value]) => value);
-        const waiting2 = trends?.lanes.find((one) => one.lane === lane.lane)?.waiting ?? [];
-        return /* @__PURE__ */ a4("li", { children: [
-          /* @__PURE__ */ a4("div", { class: "line", children: [
-            /* @__PURE__ */ a4("span", { class: "line-main clip", children: lane.lane }),
-            /* @__PURE__ */ a4("span", { class: "line-sub", children: open.length ? open.map(([state, value]) => `${count(value)} ${state.replaceAll("_", " ")}`).join(", ") : "idle" })
-          ] }),
-          /* @__PURE__ */ a4("span", { class: "line-chart", children: waiting2.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values: waiting2, label: `Waiting in ${lane.lane}`, width: 90 }) })
-        ] }, lane.lane);
+        return /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("div", { class: "line", children: [
+          /* @__PURE__ */ a4("span", { class: "line-main clip", children: lane.lane }),
+          /* @__PURE__ */ a4("span", { class: "line-sub", children: open.length ? open.map(([state, value]) => `${count(value)} ${state.replaceAll("_", " ")}`).join(", ") : "idle" })
+        ] }) }, lane.lane);
       }) })
     }
   );
@@ -4665,15 +4659,11 @@ function figures(stats) {
 function Queues2() {
   const rows = useLoad(
     async (signal) => {
-      const [queues, trends] = await Promise.all([
-        all((cursor) => call("GET /v1/queues", { query: { tenant: scope.value, limit: 200, ...cursor ? { cursor } : {} }, signal }), 200),
-        soft(call("GET /v1/trends", { query: { tenant: scope.value, span: "hour" }, signal }))
-      ]);
+      const queues = await all((cursor) => call("GET /v1/queues", { query: { tenant: scope.value, limit: 200, ...cursor ? { cursor } : {} }, signal }), 200);
       return Promise.all(
         queues.map(async (queue) => ({
           queue,
-          stats: await soft(call("GET /v1/queues/{name}/stats", { path: { name: queue.name }, query: { tenant: queue.tenant }, signal })),
-          ready: trends?.queues.find((one) => one.queue === queue.name)?.ready ?? []
+          stats: await soft(call("GET /v1/queues/{name}/stats", { path: { name: queue.name }, query: { tenant: queue.tenant }, signal }))
         }))
       );
     },
@@ -4707,7 +4697,6 @@ function Queues2() {
               { id: "delayed", label: "Delayed", kind: "num", drop: "medium", cell: ({ stats }) => count(figures(stats).delayed) },
               { id: "dead", label: "Dead", kind: "num", cell: ({ stats }) => /* @__PURE__ */ a4("span", { class: figures(stats).dead ? "tone-danger toned" : "", children: count(figures(stats).dead) }) },
               { id: "pushed", label: "Pushed", kind: "num", drop: "medium", cell: ({ stats }) => count(stats?.pushed ?? 0) },
-              { id: "trend", label: "Last hour", drop: "medium", width: "8rem", cell: ({ ready, queue }) => ready.some((one) => one !== null) && /* @__PURE__ */ a4(Sparkline, { values: ready, label: `Ready in ${queue.name}` }) },
               { id: "tenant", label: "Tenant", drop: "medium", cell: ({ queue }) => queue.tenant },
               { id: "act", label: "Actions", kind: "actions", cell: ({ queue }) => /* @__PURE__ */ a4(Button, { action: pauseAction(queue), tone: "slim", hideLabel: true }) }
             ]
@@ -5551,34 +5540,26 @@ function changed(before, changes) {
 }
 
 // console/parts/bulk.tsx
-function verbs(states) {
-  const list = states?.split(",") ?? [];
-  if (!list.length) return ["cancel", "replay"];
-  return [...list.some((state) => !ENDED.has(state)) ? ["cancel"] : [], ...list.some((state) => ENDED.has(state)) ? ["replay"] : []];
-}
 var TYPED_ABOVE = 100;
-function Bulk({ rows, done, selected, filter, total }) {
+function Bulk({ rows, done, selected }) {
   const [verb, setVerb] = d2(null);
   const isAllowed = may("operator");
   const close = (isDone) => {
     setVerb(null);
     if (isDone) done();
   };
-  return /* @__PURE__ */ a4("div", { class: selected ? "bulk" : "bulk quiet", children: [
-    selected ? /* @__PURE__ */ a4("b", { children: [
+  return /* @__PURE__ */ a4("div", { class: "bulk", children: [
+    /* @__PURE__ */ a4("b", { children: [
       plural(selected.size, "run"),
       " selected"
-    ] }) : /* @__PURE__ */ a4("span", { class: "faint", children: "All that fit:" }),
-    verbs(filter?.state).map((one) => /* @__PURE__ */ a4("button", { type: "button", class: `button slim ${one === "cancel" ? "danger" : ""}`, disabled: !isAllowed, title: isAllowed ? "" : "Needs the role operator.", onClick: () => setVerb(one), children: [
+    ] }),
+    ["cancel", "replay"].map((one) => /* @__PURE__ */ a4("button", { type: "button", class: `button slim ${one === "cancel" ? "danger" : ""}`, disabled: !isAllowed, title: isAllowed ? "" : "Needs the role operator.", onClick: () => setVerb(one), children: [
       /* @__PURE__ */ a4(Icon, { name: one === "cancel" ? "slash" : "retry" }),
       " ",
-      one === "cancel" ? "Cancel" : "Replay",
-      " ",
-      selected ? "" : total
+      one === "cancel" ? "Cancel" : "Replay"
     ] }, one)),
-    selected && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: done, children: "Clear" }),
-    verb && selected && /* @__PURE__ */ a4(OfSelected, { verb, ids: [...selected], rows, close }),
-    verb && filter && /* @__PURE__ */ a4(OfFilter, { verb, filter, close })
+    /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: done, children: "Clear" }),
+    verb && /* @__PURE__ */ a4(OfSelected, { verb, ids: [...selected], rows, close })
   ] });
 }
 function OfSelected({ verb, ids, rows, close }) {
@@ -5635,56 +5616,11 @@ function OfSelected({ verb, ids, rows, close }) {
     }
   );
 }
-function OfFilter({ verb, filter, close }) {
-  const [preview, setPreview] = d2(null);
-  const [problem, setProblem] = d2(null);
-  const [isBusy, setBusy] = d2(false);
-  const body = { action: verb, filter: { ...filter, ...scope.value ? { tenant: scope.value } : {} } };
-  const send2 = async (more) => {
-    setBusy(true);
-    try {
-      return await call("POST /v1/bulk", { body: { ...body, ...more } });
-    } catch (error) {
-      setProblem(error instanceof Problem ? error : new Problem(0, "page_failed", String(error), ""));
-      return null;
-    } finally {
-      setBusy(false);
-    }
-  };
-  A2(() => {
-    void send2({ reason: "", dry_run: true }).then(setPreview);
-  }, []);
-  const run2 = async (reason) => {
-    setProblem(null);
-    const started = await send2({ reason, ...preview?.exact === false ? {} : { expected: preview?.count ?? 0 } });
-    if (!started?.execution) return;
-    tell(`Started: ${verb} ${plural(started.count, "run")}.`, "good");
-    close(true);
-    go(to(["runs", started.execution]));
-  };
-  return /* @__PURE__ */ a4(
-    Asked,
-    {
-      title: preview ? `${verb === "cancel" ? "Cancel" : "Replay"} ${preview.text ?? count(preview.count)} ${preview.count === 1 ? "run" : "runs"}` : "Counting …",
-      about: `Those that fit ${Object.entries(filter).map(([name, value]) => `${name}:${value}`).join(" ")} now. The server does it as a run of its own, with a result for each; you may close this page.`,
-      verb,
-      expected: preview?.count ?? null,
-      isBusy,
-      run: run2,
-      close: () => close(false),
-      command: (reason) => curlCommandOf("POST", "POST /v1/bulk", JSON.stringify({ ...body, reason })),
-      children: problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
-        problem.message,
-        /* @__PURE__ */ a4(ProblemFacts, { problem })
-      ] })
-    }
-  );
-}
 function Asked({ title, about, verb, expected, isBusy, run: run2, close, command, children }) {
   const [reason, setReason] = d2("");
   const [typed, setTyped] = d2("");
-  const mustType = expected !== null && expected > TYPED_ABOVE;
-  const isReady = expected !== null && expected > 0 && !isBusy && (!mustType || typed === String(expected));
+  const mustType = expected > TYPED_ABOVE;
+  const isReady = !isBusy && (!mustType || typed === String(expected));
   const submit = (event) => {
     event.preventDefault();
     if (isReady) void run2(reason);
@@ -5716,7 +5652,7 @@ function Asked({ title, about, verb, expected, isBusy, run: run2, close, command
       /* @__PURE__ */ a4("button", { type: "submit", class: `button ${verb === "cancel" ? "danger-fill" : "primary"}`, disabled: !isReady, children: [
         verb === "cancel" ? "Cancel" : "Replay",
         " ",
-        expected === null ? "" : count(expected)
+        count(expected)
       ] })
     ] })
   ] }) });
@@ -5843,22 +5779,17 @@ var PRESETS2 = [
   ["Waiting longest", { state: "waiting,rate_limited", order: "oldest" }],
   ["Waiting for people", { state: "suspended", order: "oldest" }]
 ];
+var own = kept("views", {});
 function Views({ page: page2 }) {
-  const views = useLoad((signal) => soft(call("GET /v1/views", { signal })), [page2]);
-  const own = (views.data?.items ?? []).filter((view) => view.page === page2);
-  const open = (query2) => go(`${to([page2], { tenant: null })}${query2 ? `?${query2}` : ""}`);
-  const save = async (event) => {
+  const open = (query2) => go(`${to([page2], { tenant: null })}?${query2}`);
+  const save = (event) => {
     event.preventDefault();
-    const form = event.currentTarget;
-    const name = String(new FormData(form).get("name") ?? "").trim();
-    if (!name) return;
-    await call("PUT /v1/views/{name}", { path: { name }, body: { page: page2, query: place.value.query.toString() } });
-    form.reset();
-    views.reload();
+    const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
+    if (name) own.value = { ...own.value, [name]: place.value.query.toString() };
+    event.currentTarget.reset();
   };
-  const drop2 = async (name) => {
-    await call("DELETE /v1/views/{name}", { path: { name } });
-    views.reload();
+  const drop2 = (name) => {
+    own.value = Object.fromEntries(Object.entries(own.value).filter(([one]) => one !== name));
   };
   return /* @__PURE__ */ a4("details", { class: "menu-box", children: [
     /* @__PURE__ */ a4("summary", { class: "button", children: [
@@ -5867,11 +5798,11 @@ function Views({ page: page2 }) {
     ] }),
     /* @__PURE__ */ a4("div", { class: "menu-list", children: [
       PRESETS2.map(([name, query2]) => /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => go(to([page2], query2)), children: name }, name)),
-      own.map((view) => /* @__PURE__ */ a4("span", { class: "view-row", children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => open(view.query), children: view.name }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${view.name}`, onClick: () => void drop2(view.name), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
-      ] }, view.name)),
-      views.data && /* @__PURE__ */ a4("form", { class: "view-row", onSubmit: save, children: [
+      Object.entries(own.value).map(([name, query2]) => /* @__PURE__ */ a4("span", { class: "view-row", children: [
+        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => open(query2), children: name }),
+        /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${name}`, onClick: () => drop2(name), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+      ] }, name)),
+      /* @__PURE__ */ a4("form", { class: "view-row", onSubmit: save, children: [
         /* @__PURE__ */ a4("input", { name: "name", placeholder: "Save this view as", "aria-label": "Name of the view" }),
         /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Save" })
       ] })
@@ -5964,7 +5895,11 @@ function Runs() {
       /* @__PURE__ */ a4(List, { runs, columns, selected, select: setSelected, scrolled: setScrolled }),
       /* @__PURE__ */ a4("footer", { class: "list-foot", children: [
         /* @__PURE__ */ a4("span", { "aria-live": "polite", children: runs.total ? `${runs.total.text} runs` : `${count(runs.rows.length)}${runs.more ? "+" : ""} runs` }),
-        tokens().length > 0 && runs.rows.length > 0 && /* @__PURE__ */ a4(Bulk, { total: runs.total?.text ?? count(runs.rows.length), filter, rows: runs.rows, done: runs.reload })
+        runs.rows.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => setSelected(new Set(runs.rows.map((row) => row.id))), children: [
+          "Select all ",
+          count(runs.rows.length),
+          " that are loaded"
+        ] })
       ] })
     ] })
   ] });
@@ -6052,7 +5987,7 @@ function inWords(cron) {
   const time = timeWords(minute, hour);
   if (time === null) return cron;
   const days = dayWords(day, weekday);
-  const months = month === "*" ? "" : listed(month, (part) => MONTHS[Number(part)] ?? null, " in ");
+  const months = month === "*" ? "" : listed2(month, (part) => MONTHS[Number(part)] ?? null, " in ");
   if (days === null || months === null) return cron;
   const words2 = `${time}${days}${months}`;
   return words2[0].toUpperCase() + words2.slice(1);
@@ -6064,7 +5999,7 @@ function timeWords(minute, hour) {
   if (/^\d+$/.test(minute)) {
     if (hour === "*") return `every hour at :${minute.padStart(2, "0")}`;
     if (every.test(hour)) return `every ${every.exec(hour)[1]} hours at :${minute.padStart(2, "0")}`;
-    return listed(hour, (part) => /^\d+$/.test(part) ? `${part.padStart(2, "0")}:${minute.padStart(2, "0")}` : null, "at ");
+    return listed2(hour, (part) => /^\d+$/.test(part) ? `${part.padStart(2, "0")}:${minute.padStart(2, "0")}` : null, "at ");
   }
   return null;
 }
@@ -6076,15 +6011,15 @@ function dayWords(day, weekday) {
       const [from2, to2] = [nameOf(range[1]), nameOf(range[2])];
       return from2 === "Monday" && to2 === "Friday" ? " on weekdays" : from2 && to2 ? `, ${from2} to ${to2}` : null;
     }
-    return listed(weekday, nameOf, " on ");
+    return listed2(weekday, nameOf, " on ");
   }
-  if (weekday === "*") return listed(day, (part) => /^\d+$/.test(part) ? part : null, " on day ");
+  if (weekday === "*") return listed2(day, (part) => /^\d+$/.test(part) ? part : null, " on day ");
   return null;
 }
 function nameOf(part) {
   return /^[0-7]$/.test(part) ? DAYS[Number(part)] : DAYS[NAMES.indexOf(part.toUpperCase())] ?? null;
 }
-function listed(text, word, before) {
+function listed2(text, word, before) {
   const words2 = text.split(",").map(word);
   if (words2.includes(null) || words2.length > 6) return null;
   return before + (words2.length > 1 ? `${words2.slice(0, -1).join(", ")} and ${words2.at(-1)}` : words2[0]);
@@ -6651,19 +6586,18 @@ function setRetention(setting) {
 function Workers() {
   const found = useLoad(
     async (signal) => {
-      const [workers, lanes, trends] = await Promise.all([
+      const [workers, lanes] = await Promise.all([
         all((cursor) => call("GET /v1/workers", { query: { limit: 500, ...cursor ? { cursor } : {} }, signal })),
-        call("GET /v1/lanes", { query: { limit: 500 }, signal }),
-        soft(call("GET /v1/trends", { query: { tenant: scope.value, span: "hour" }, signal }))
+        call("GET /v1/lanes", { query: { limit: 500 }, signal })
       ]);
-      return { workers, lanes: lanes.items, trends };
+      return { workers, lanes: lanes.items };
     },
     [scope.value],
     { when: of("worker"), every: 4e3 }
   );
   return /* @__PURE__ */ a4($, { children: [
     /* @__PURE__ */ a4(Head, { title: "Workers and lanes", sub: "A worker claims runs from lanes. What waits in a lane without a worker waits until one comes." }),
-    /* @__PURE__ */ a4(Show, { of: found, children: ({ workers, lanes, trends }) => /* @__PURE__ */ a4($, { children: [
+    /* @__PURE__ */ a4(Show, { of: found, children: ({ workers, lanes }) => /* @__PURE__ */ a4($, { children: [
       /* @__PURE__ */ a4(Card, { title: "Lanes", extra: /* @__PURE__ */ a4("span", { class: "faint small", children: plural(lanes.length, "lane") }), children: /* @__PURE__ */ a4(
         Table,
         {
@@ -6678,7 +6612,6 @@ function Workers() {
             { id: "waiting", label: "Waiting", kind: "num", cell: (row) => count(row.counts.waiting ?? 0) },
             { id: "active", label: "Active", kind: "num", drop: "narrow", cell: (row) => count(row.counts.active ?? 0) },
             { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => /* @__PURE__ */ a4(StateBar, { counts: row.counts }) },
-            { id: "trend", label: "Waiting, last hour", drop: "medium", width: "8rem", cell: (row) => /* @__PURE__ */ a4(Trend, { lane: row.lane, values: trends?.lanes.find((one) => one.lane === row.lane)?.waiting ?? [] }) },
             { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb)) }
           ]
         }
@@ -6715,9 +6648,6 @@ function Workers() {
       ) : /* @__PURE__ */ a4(Empty, { icon: "worker", title: "No worker is connected", command: "holdfast worker app:app", children: tenant.value ? "Workers of other tenants are not shown." : "Runs wait until one is." }) })
     ] }) })
   ] });
-}
-function Trend({ lane, values }) {
-  return values.some((one) => one !== null) ? /* @__PURE__ */ a4(Sparkline, { values, label: `Waiting in ${lane}` }) : null;
 }
 function stateOf2(worker) {
   if (Date.parse(worker.expires_at) < now.value) return "lost";
