@@ -86,6 +86,7 @@ FAR = [
     Case("cancel", Place.completed, "@"),
     Case("replay", Place.completed, "@ --from-step count --reason why", "show @"),
     Case("replay", Place.completed, "@ --from-step none"),
+    Case("resubmit", Place.nothing, "@"),
     Case("prioritize", Place.waiting, "@ -7", "show @"),
     Case("revoke", Place.active, "@ --reason why", "show @"),
     Case("revoke", Place.waiting, "@"),

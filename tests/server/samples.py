@@ -126,6 +126,10 @@ async def _pack(engine: Engine, tenant: str) -> str:
     return (await engine.packs.put(upload, tenant=tenant))[0].digest
 
 
+async def _flow(_engine: Engine, _tenant: str) -> str:
+    return "main"
+
+
 async def deployment(engine: Engine, tenant: str) -> str:
     """Make a deployment of an app, and its revision `r-ID`."""
     name = f"d-{new_id()}"
@@ -280,6 +284,7 @@ MAKERS: dict[str, Make] = {
     "env": _env,
     "envs.env": _own_env,
     "packs.digest": _pack,
+    "packs.flow": _flow,
     "d": deployment,
     "rollouts.d": rollout,
     "tenant": _tenant,

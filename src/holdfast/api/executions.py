@@ -27,6 +27,7 @@ from holdfast.model.executions import (
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.resubmissions import Resubmission
 from holdfast.model.states import State
 from holdfast.model.views import View
 from holdfast.model.waitpoints import Effect, Signal, Source
@@ -43,6 +44,15 @@ class Executions(ABC):
 
         Options that you omit come from the task's declaration, if a worker has published it. The
         input must match the published schema, unless `check` is False.
+        """
+
+    @abstractmethod
+    async def resubmit(self, execution_id: str, changes: Resubmission | None = None) -> Submitted:
+        """Submit another execution like this one, with the same or another input.
+
+        It has the same task, lane, priority, capabilities, limits and tags, and a tag `resubmit_of`
+        that names its origin; its other options are those of the task. Raises InvalidInput for an
+        execution of a session.
         """
 
     @abstractmethod

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from holdfast.errors import PackNotFound
+from holdfast.model import bounds
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.packs import PackUpload, StoredPack
 
@@ -34,6 +36,18 @@ class Packs(ABC):
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[StoredPack], str | None]:
         """Return a page of packs in the order of tenant and digest, and the next cursor."""
+
+    async def get(self, digest: str, *, tenant: str = DEFAULT_TENANT) -> StoredPack:
+        """Return a pack that a tenant has uploaded. Raises PackNotFound."""
+        cursor = None
+        while True:
+            packs, cursor = await self.list(tenant, limit=bounds.PAGE_ITEMS, cursor=cursor)
+            for pack in packs:
+                if pack.digest == digest:
+                    return pack
+            if cursor is None:
+                message = f"tenant {tenant} has uploaded no pack {digest}"
+                raise PackNotFound(message, digest=digest)
 
     @abstractmethod
     async def archive(self, archive: str) -> bytes:

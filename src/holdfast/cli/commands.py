@@ -135,6 +135,11 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "Run ended executions again, from the beginning by default.",
             "replay",
         ),
+        "resubmit": Entry(
+            "resubmit",
+            "Submit another execution like this one, with the same or another input.",
+            "resubmit",
+        ),
         "revoke": Entry(
             "executions",
             "Take a running execution from its worker; another worker can claim it at once.",

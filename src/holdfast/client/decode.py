@@ -230,6 +230,7 @@ def explanation(view: Mapping[str, Any]) -> Explanation:
         {
             name: optional_moment(value) if name in _MOMENTS else value
             for name, value in hold.items()
+            if name != "target"
         }
         for hold in view["holds"]
     ]

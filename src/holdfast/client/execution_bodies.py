@@ -13,6 +13,7 @@ from holdfast.model import payloads
 from holdfast.model.declarations import stated
 from holdfast.model.executions import ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
+from holdfast.model.resubmissions import Resubmission
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import State
 
@@ -41,6 +42,17 @@ def template_of(item: NewExecution, tenant: str | None) -> dict[str, Any]:
     return body
 
 
+def resubmission_body(changes: Resubmission) -> tuple[dict[str, Any], bool]:
+    """Return the body of a resubmission, and whether its id was generated here."""
+    body: dict[str, Any] = {"id": changes.id or new_id()}
+    if changes.input is not None:
+        body |= payloads.fields("input", changes.input)
+    for name in ("lane", "priority", "tags"):
+        if getattr(changes, name) is not None:
+            body[name] = getattr(changes, name)
+    return body, changes.id is None
+
+
 def _retry(policy: RetryPolicy) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(policy)
     return built
@@ -50,5 +62,10 @@ def answer_of(view: Mapping[str, Any], *, minted: bool) -> Submitted | HoldfastE
     """Read the answer for an item; with a generated id it can be a duplicate only of itself."""
     if "code" in view:
         return refusal_of(view)
+    return submitted_of(view, minted=minted)
+
+
+def submitted_of(view: Mapping[str, Any], *, minted: bool) -> Submitted:
+    """Read the answer to a submission that was accepted."""
     duplicate = bool(view.get("duplicate")) and not minted
     return Submitted(id=ExecutionId(view["id"]), state=State(view["state"]), duplicate=duplicate)

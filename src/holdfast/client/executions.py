@@ -17,7 +17,7 @@ from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.client import decode, live
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claimer import RemoteClaimer
-from holdfast.client.execution_bodies import answer_of, body_of
+from holdfast.client.execution_bodies import answer_of, body_of, resubmission_body, submitted_of
 from holdfast.client.execution_pages import page_of
 from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
@@ -40,6 +40,7 @@ from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
 from holdfast.model.inboxes import ExecutionSignal
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.resubmissions import Resubmission
 from holdfast.model.states import State
 from holdfast.model.views import View, check_view
 from holdfast.model.waitpoints import Effect, Signal, Source
@@ -66,6 +67,13 @@ class RemoteExecutions(api.Executions):
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
+
+    @override
+    async def resubmit(self, execution_id: str, changes: Resubmission | None = None) -> Submitted:
+        changes = checks.instance("changes", changes or Resubmission(), Resubmission)
+        body, minted = resubmission_body(changes)
+        view = await self._http.post(_about(execution_id, "resubmit"), body)
+        return submitted_of(view, minted=minted)
 
     @override
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:

@@ -40,6 +40,7 @@ from holdfast.model.exports import Exported
 from holdfast.model.inboxes import ExecutionSignal
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.moments import to_ms
+from holdfast.model.resubmissions import Resubmission
 from holdfast.model.states import State
 from holdfast.model.views import View, check_view
 from holdfast.model.waitpoints import Effect, Signal, Source
@@ -76,6 +77,14 @@ class Executions(api.Executions):
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
+
+    @override
+    async def resubmit(self, execution_id: str, changes: Resubmission | None = None) -> Submitted:
+        changes = checks.instance("changes", changes or Resubmission(), Resubmission)
+        origin, payload = await asyncio.gather(
+            self.describe(execution_id), self.input(execution_id)
+        )
+        return await self.submit(**changes.fields(origin, payload))
 
     async def check_limits(self, items: Iterable[NewExecution]) -> None:
         """Raise BudgetNotFound or QuotaNotFound unless all limits that the items name exist."""

@@ -18,3 +18,32 @@ class Explanation:
     why: str
     #: What holds it: `type` and facts of each. Empty when it has ended.
     holds: Sequence[Mapping[str, Any]] = field(default_factory=list)
+
+    @property
+    def targets(self) -> list[dict[str, str] | None]:
+        """For each hold, what to look at next: a noun and its id."""
+        return [target_of(hold) for hold in self.holds]
+
+
+#: What a hold is about, by its type; its `id` names it unless another field is given here.
+_TARGETS = {
+    "lease": ("worker", "worker"),
+    "lane_paused": ("lane", "id"),
+    "queue": ("lane", "id"),
+    "no_worker": ("lane", "id"),
+    "waitpoint": ("waitpoint", "id"),
+    "message": ("session", "id"),
+    "person": ("session", "id"),
+    "member": ("execution", "id"),
+    "graph": ("graph", "id"),
+    "schedule": ("schedule", "id"),
+    "budget": ("budget", "id"),
+    "quota": ("quota", "id"),
+}
+
+
+def target_of(hold: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return what to look at next to learn more of a hold: a noun and its id."""
+    noun, field_name = _TARGETS.get(str(hold["type"]), ("", ""))
+    found = hold.get(field_name)
+    return {"noun": noun, "id": str(found).partition("#")[0]} if found else None

@@ -12,7 +12,11 @@ from dataclasses import dataclass
 
 from holdfast.model.graphs import Edge, GraphView, Member, On
 from holdfast.model.states import State
+from holdfast.operate import layered
+from holdfast.operate.layered import Drawing, Size
 
+#: How large the box of a member is drawn.
+BOX: Size = (160.0, 44.0)
 _ARROWS = {On.SUCCESS: "-->", On.FAILURE: "-. failure .->", On.ALWAYS: "-- always -->"}
 _COLOURS = {
     State.COMPLETED: "fill:#d3f2d3",
@@ -84,6 +88,13 @@ def of(view: GraphView) -> Layout:
         edges=tuple(view.edges),
         layers=max(layers, default=-1) + 1,
         width=max(Counter(layers).values(), default=0),
+    )
+
+
+def drawing(view: GraphView) -> Drawing:
+    """Draw the members of a graph; each edge that it has is an arrow."""
+    return layered.draw(
+        dict.fromkeys(view.members, BOX), [(edge.source, edge.target) for edge in view.edges]
     )
 
 

@@ -6,9 +6,9 @@ from holdfast.host import packs
 from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
 from holdfast.model.ids import new_id
 from holdfast.model.revisions import Gate
-from tests.server.answers.recipes import HANDLE, Stage, about_nothing, declaring, way
+from tests.server.answers.recipes import HANDLE, ROUTES, Stage, about_nothing, declaring, way
 from tests.server.conftest import OURS, THEIRS
-from tests.server.samples import ARCHIVE, Request, deployment
+from tests.server.samples import ARCHIVE, Request, deployment, values_of
 
 ALL = "/v1/envs/{env}/deployments"
 ONE = ALL + "/{d}"
@@ -115,6 +115,20 @@ async def _of_pack(
 async def _no_pack(stage: Stage, name: str) -> Request:
     request = await _of_pack(stage, name)
     return {**request, "json": {"digest": "sha256:" + "0" * 64}}
+
+
+FLOW = "GET /v1/packs/{digest}/flows/{flow}/layout"
+
+
+@way("pack_not_found", FLOW)
+async def _a_flow_of_no_pack(stage: Stage, name: str) -> Request:
+    return await stage.request(name, {"digest": "sha256:" + "0" * 64, "flow": "main"})
+
+
+@way("flow_not_found", FLOW)
+async def _no_such_flow(stage: Stage, name: str) -> Request:
+    values = await values_of(ROUTES[name], stage.engine, OURS)
+    return await stage.request(name, {**values, "flow": "no-such-flow"})
 
 
 @way("pack_not_found", "DELETE /v1/packs/{digest}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
@@ -15,6 +16,7 @@ from holdfast.model import bounds, checks, names
 from holdfast.model.api_keys import Role
 from holdfast.model.causes import Cause
 from holdfast.model.executions import NewExecution, Outcome, Submitted
+from holdfast.model.explanations import target_of
 from holdfast.model.listing import Count, Filter
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.states import State
@@ -369,13 +371,21 @@ async def export(call: Call, id: str) -> Response:
 
 @routes.get("/v1/executions/{id}/explain", owner=EXECUTION)
 async def explain(call: Call, id: str) -> ExplanationView:
-    """Explain why an execution is not running: in a sentence, and as a list of holds."""
+    """Explain why an execution is not running: in a sentence, and as a list of holds.
+
+    The `target` of a hold is what to look at next: a noun and its id, such as the quota that is
+    used up, the worker that has it, or the execution that it waits for.
+    """
     explanation = await call.engine.explain(id)
-    holds = [
-        {name: _shown(value) for name, value in shown.own_ids(hold).items()}
-        for hold in explanation.holds
-    ]
+    holds = [_hold(hold) for hold in explanation.holds]
     return ExplanationView(state=explanation.state, why=shown.text(explanation.why), holds=holds)
+
+
+def _hold(hold: Mapping[str, Any]) -> dict[str, Any]:
+    known = shown.own_ids(hold)
+    view = {name: _shown(value) for name, value in known.items()}
+    target = target_of(known)
+    return view if target is None else {**view, "target": target}
 
 
 def _shown(value: Any) -> Any:

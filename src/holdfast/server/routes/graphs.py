@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from holdfast.model.bonds import OnParentEnd
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
 from holdfast.operate import layout
+from holdfast.operate.layered import Drawing
 from holdfast.server.auth import shown
 from holdfast.server.auth.attachments import check_limits
 from holdfast.server.auth.owners import GRAPH
@@ -300,8 +302,25 @@ async def describe(call: Call, id: str, query: DescribeQuery) -> GraphDetail:
 
 @routes.get("/v1/graphs/{id}/layout", owner=GRAPH)
 async def draw(call: Call, id: str) -> LayoutView:
-    """Read where to draw the members of a graph."""
-    return LayoutView.of(layout.of(await call.engine.graphs.describe(id)))
+    """Read where to draw the members of a graph.
+
+    The positions change only with the `revision` of the graph, so a reader keeps them and follows
+    the states of the members.
+    """
+    view = await call.engine.graphs.describe(id)
+    key = (id, view.graph.version)
+    drawing = _DRAWN.get(key)
+    if drawing is None:
+        drawing = await asyncio.to_thread(layout.drawing, view)
+        if len(_DRAWN) >= _MOST_DRAWN:
+            _DRAWN.clear()
+        _DRAWN[key] = drawing
+    return LayoutView.of(layout.of(view), drawing, view.graph.version)
+
+
+#: Drawings by graph and revision.
+_DRAWN: dict[tuple[str, int], Drawing] = {}
+_MOST_DRAWN = 50
 
 
 async def _wait(call: Call, graph_id: str, wait_ms: int) -> None:

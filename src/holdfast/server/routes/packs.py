@@ -6,12 +6,17 @@ import asyncio
 
 from holdfast import errors
 from holdfast.host import packs
+from holdfast.host.flows import parser, problems
+from holdfast.host.flows.placing import PlacedFlow, place
+from holdfast.host.packs.signatures import ANYBODY
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.views.deployments import PackPage, PackView
+from holdfast.server.views.drawings import FlowLayoutView
 from holdfast.server.views.fields import Cursor, PageLimit, Query, Tenants
 
 routes: Routes = Routes("packs", "The archives that revisions run.")
@@ -49,6 +54,39 @@ async def list_packs(call: Call, query: ListQuery) -> PackPage:
     """List packs. An operator key lists all tenants with `tenant=*`."""
     found, more = await call.engine.packs.list(call.tenant, limit=query.limit, cursor=query.cursor)
     return PackPage(items=[PackView.of(pack) for pack in found], next_cursor=more)
+
+
+@routes.get(
+    "/v1/packs/{digest}/flows/{flow}/layout",
+    errors=(errors.PackNotFound, errors.FlowNotFound),
+)
+async def draw(call: Call, digest: str, flow: str, query: TenantQuery) -> FlowLayoutView:  # noqa: ARG001
+    """Read where to draw the nodes of a flow of a pack."""
+    pack = await call.engine.packs.get(digest, tenant=call.tenant or DEFAULT_TENANT)
+    view = _DRAWN.get((pack.digest, flow))
+    if view is None:
+        archive = await call.engine.packs.archive(pack.archive)
+        view = FlowLayoutView.of(await asyncio.to_thread(_placed, archive, flow))
+        if len(_DRAWN) >= _MOST_DRAWN:
+            _DRAWN.clear()
+        _DRAWN[pack.digest, flow] = view
+    return view
+
+
+#: Drawings by digest and flow; a pack never changes.
+_DRAWN: dict[tuple[str, str], FlowLayoutView] = {}
+_MOST_DRAWN = 200
+
+
+def _placed(archive: bytes, flow_id: str) -> PlacedFlow:
+    """Read a flow from an archive and place its nodes; it may have errors if it can be read."""
+    pack = packs.load_archive(archive, ANYBODY, quiet=True)
+    file = pack.definition.flows.get(flow_id)
+    if file is not None:
+        flow = parser.load_flow(pack.files[file.path], file.path, problems.Problems())
+        if flow is not None:
+            return place(flow)
+    raise errors.FlowNotFound(f"the pack {pack.id} has no flow {flow_id!r}", flow=flow_id)
 
 
 @routes.delete(

@@ -9,6 +9,7 @@ from msgspec import UNSET, Raw, UnsetType
 from holdfast.model.executions import Attempt, Claim, Event, Execution, Step, Submitted
 from holdfast.model.listing import Page, Total
 from holdfast.model.payloads import as_base64, as_json
+from holdfast.model.resubmissions import origin_of
 from holdfast.model.states import StateVector
 from holdfast.server.auth import shown
 from holdfast.server.views.derive import ModelView
@@ -95,6 +96,8 @@ class ExecutionView(View):
     graph: str | None
     #: The execution whose task submitted it.
     parent: str | None
+    #: The execution of which it is a copy, by a resubmission.
+    origin: str | None
     #: What happens to it when its parent ends; null without a parent.
     on_parent_end: str | None
     #: How many children and graphs its end would cancel; lists do not count them.
@@ -149,6 +152,7 @@ class ExecutionView(View):
             idempotency_key=execution.idempotency_key,
             graph=shown.own_or_none(execution.graph),
             parent=shown.own_or_none(execution.parent),
+            origin=origin_of(execution),
             on_parent_end=execution.on_parent_end,
             bound=execution.bound,
             unread=execution.unread,

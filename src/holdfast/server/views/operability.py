@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from holdfast.model import names
 from holdfast.model.findings import Finding, Level
+from holdfast.model.graphs import Edge
 from holdfast.model.redaction import hide_secrets
 from holdfast.model.services import ServiceProcess, ServiceStatus
 from holdfast.model.snapshots import QueueDepth, Snapshot
+from holdfast.operate import layout
 from holdfast.operate.axis import Part
+from holdfast.operate.layered import Drawing
 from holdfast.operate.layout import Layout, Node
 from holdfast.operate.spans import Span, Spans
 from holdfast.operate.timeline import Bar, Mark, Timeline
 from holdfast.server.auth import shown
+from holdfast.server.views.drawings import Points, SizeView, rounded, size_of
 from holdfast.server.views.executions import ExecutionView
 from holdfast.server.views.fields import View
-from holdfast.server.views.graphs import EdgeView
 from holdfast.server.views.times import optional, rfc3339
 from holdfast.server.views.workers import WorkerView
 
@@ -333,12 +336,22 @@ class NodeView(View):
     layer: int
     #: From 0, in its layer.
     place: int
+    #: The middle of its box, and how large that is.
+    x: float
+    y: float
+    w: float
+    h: float
 
     @classmethod
-    def of(cls, node: Node) -> NodeView:
+    def of(cls, node: Node, drawing: Drawing) -> NodeView:
         """Show a member."""
         member = node.member
+        x, y = drawing.spots[member.key]
         return cls(
+            x=round(x, 1),
+            y=round(y, 1),
+            w=layout.BOX[0],
+            h=layout.BOX[1],
             key=member.key,
             id=shown.own(member.id),
             kind=member.kind,
@@ -348,22 +361,49 @@ class NodeView(View):
         )
 
 
+class DrawnEdgeView(View):
+    """One member waits for the end of another, and how to draw it."""
+
+    source: str = field(name="from")
+    target: str = field(name="to")
+    on: str
+    #: From the middle of a member to that of another.
+    points: Points
+    input: str | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, edge: Edge, drawing: Drawing) -> DrawnEdgeView:
+        """Show an edge."""
+        return cls(
+            source=edge.source,
+            target=edge.target,
+            on=edge.on,
+            input=edge.input or UNSET,
+            points=rounded(drawing.arrows[edge.source, edge.target]),
+        )
+
+
 class LayoutView(View):
     """Where to draw the members of a graph; every edge goes to a later layer."""
 
     #: Members, each after those it waits for.
     nodes: list[NodeView]
-    edges: list[EdgeView]
+    edges: list[DrawnEdgeView]
+    size: SizeView
+    #: Only changes of shape bump it, so the positions hold as long as it stays the same.
+    revision: int
     #: How many layers there are, and how many members the largest has.
     layers: int
     width: int
 
     @classmethod
-    def of(cls, layout: Layout) -> LayoutView:
+    def of(cls, found: Layout, drawing: Drawing, revision: int) -> LayoutView:
         """Show a layout."""
         return cls(
-            nodes=[NodeView.of(node) for node in layout.nodes],
-            edges=[EdgeView.of(edge) for edge in layout.edges],
-            layers=layout.layers,
-            width=layout.width,
+            nodes=[NodeView.of(node, drawing) for node in found.nodes],
+            edges=[DrawnEdgeView.of(edge, drawing) for edge in found.edges],
+            layers=found.layers,
+            width=found.width,
+            size=size_of(drawing.width, drawing.height),
+            revision=revision,
         )

@@ -1,0 +1,49 @@
+"""Where consoles draw the members of a graph and the nodes of a flow."""
+
+from __future__ import annotations
+
+import httpx
+
+from holdfast.model.executions import NewExecution
+from holdfast.model.graphs import Edge
+from tests.server.conftest import OURS, Site
+from tests.server.samples import MAKERS
+
+
+async def test_members_have_places_and_edges_have_points(
+    site: Site, anyone: httpx.AsyncClient
+) -> None:
+    """They stay while only states change; a change of shape gives a new revision."""
+    keys = ("fetch", "left", "right", "join")
+    members = {key: NewExecution(kind="k") for key in keys}
+    pairs = (("fetch", "left"), ("fetch", "right"), ("left", "join"), ("right", "join"))
+    edges = [Edge(source=source, target=target) for source, target in pairs]
+    made = await site.engine.graphs.submit(members, edges)
+    view = (await anyone.get(f"/v1/graphs/{made.id}/layout")).json()
+    nodes = {node["key"]: node for node in view["nodes"]}
+    assert nodes["fetch"]["y"] < nodes["left"]["y"] == nodes["right"]["y"] < nodes["join"]["y"]
+    assert abs(nodes["left"]["x"] - nodes["right"]["x"]) >= nodes["left"]["w"]
+    for edge in view["edges"]:
+        first, last = edge["points"][0], edge["points"][-1]
+        assert first == [nodes[edge["from"]]["x"], nodes[edge["from"]]["y"]]
+        assert last == [nodes[edge["to"]]["x"], nodes[edge["to"]]["y"]]
+    await site.engine.cancel(nodes["fetch"]["id"])
+    again = (await anyone.get(f"/v1/graphs/{made.id}/layout")).json()
+    assert (again["revision"], again["size"]) == (view["revision"], view["size"])
+    assert next(n for n in again["nodes"] if n["key"] == "fetch")["state"] == "cancelled"
+
+
+async def test_a_flow_of_a_pack_is_drawn_for_those_who_have_it(site: Site) -> None:
+    """Every way leads from a node to a node; other tenants do not see the pack."""
+    digest = await MAKERS["packs.digest"](site.engine, OURS)
+    flow = await MAKERS["packs.flow"](site.engine, OURS)
+    path = f"/v1/packs/{digest}/flows/{flow}/layout"
+    async with site.client(await site.key(tenant=OURS)) as ours:
+        view = (await ours.get(path)).json()
+    keys = {node["key"] for node in view["nodes"]}
+    assert view["flow"] == flow
+    assert view["start"] in keys
+    assert all({edge["from"], edge["to"]} <= keys for edge in view["edges"])
+    assert all(node["x"] <= view["size"]["w"] for node in view["nodes"])
+    async with site.client(await site.key(tenant="other")) as other:
+        assert (await other.get(path)).json()["code"] == "pack_not_found"
