@@ -29,6 +29,7 @@ check: $(READY) ## format, lint, types, import layers, sizes, reserved words, Lu
 	@$(BIN)/python tools/check_words.py
 	@$(BIN)/python tools/check_lua.py
 	@$(BIN)/python tools/check_pages.py
+	@$(BIN)/python tools/page_types.py
 
 browser: ## install a Chromium for the tests of pages, where that can be done; else they are skipped
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
@@ -36,6 +37,7 @@ browser: ## install a Chromium for the tests of pages, where that can be done; e
 	  echo "no Chromium: the tests of pages will be skipped"
 
 pages: $(READY) ## build the web pages from pages/ into the package (needs node and npm)
+	@$(BIN)/python tools/page_types.py --write
 	@cd pages && npm ci --no-audit --no-fund --silent && npx tsc --noEmit
 	@$(BIN)/python tools/check_pages.py --write
 

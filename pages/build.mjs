@@ -30,6 +30,6 @@ const shared = {
 
 const banner = { js: `/*! This file contains\n\n${notices.join("\n\n")}\n*/` };
 
-await esbuild.build({ ...shared, entryPoints: { chat: "chat/main.tsx" }, format: "esm", banner });
+await esbuild.build({ ...shared, entryPoints: { chat: "chat/main.tsx", console: "console/main.tsx" }, format: "esm", banner });
 // Pages of others load it with a plain <script>.
 await esbuild.build({ ...shared, entryPoints: { embed: "embed/embed.ts" }, format: "iife" });

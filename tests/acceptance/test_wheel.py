@@ -16,7 +16,7 @@ def test_the_wheel_has_the_pages(tmp_path: Path) -> None:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    for name in ("chat.js", "chat.css", "embed.js"):
+    for name in ("chat.js", "chat.css", "embed.js", "console.js", "console.css"):
         assert f"holdfast/server/static/{name}" in names
     assert "holdfast/server/http/pages/answer.html" in names
     assert not [name for name in names if "axe" in name or name.endswith((".ts", ".tsx"))]

@@ -110,6 +110,10 @@ async def _no_file(_engine: Engine, _tenant: str) -> str:
     return new_id()
 
 
+async def _page(_engine: Engine, _tenant: str) -> str:
+    return "runs"
+
+
 async def _env(_engine: Engine, _tenant: str) -> str:
     return "local"
 
@@ -297,6 +301,8 @@ MAKERS: dict[str, Make] = {
     "static.file": _static_file,
     "chat.file": _no_file,
     "files.id": _session_with_file,
+    "console_page.page": _page,
+    "console_page.id": _page,
     "sessions.id": _session,
     "env": _env,
     "envs.env": _own_env,

@@ -191,7 +191,11 @@ async def test_it_refuses_what_it_does_not_know(
     path = await path_of(route, shared_site.engine, OURS)
     odd = await operator.request(route.method, path, params={"no-such": "1"}, json=route.example)
     if route.raw:
-        assert_problem(odd, 401, "invalid_signature")
+        # A page reads the parameters of its address itself.
+        if route.media_type == "text/html":
+            assert odd.status_code == 200
+        else:
+            assert_problem(odd, 401, "invalid_signature")
         return
     if route.scope is not Scope.PUBLIC or odd.status_code != 200:
         assert_problem(odd, 422, "invalid_input")

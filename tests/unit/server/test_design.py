@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-TOKENS = (Path(__file__).parents[3] / "pages" / "design" / "tokens.css").read_text("utf-8")
+PAGES = Path(__file__).parents[3] / "pages"
+TOKENS = "".join(
+    (PAGES / folder / "tokens.css").read_text("utf-8") for folder in ("design", "console/style")
+)
 COLOUR = re.compile(r"--([\w-]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\)")
 LIGHT = {name: light for name, light, _ in COLOUR.findall(TOKENS)}
 DARK = {name: dark for name, _, dark in COLOUR.findall(TOKENS)}
@@ -17,6 +20,12 @@ PAIRS = [
     *((ink, paper, TEXT) for ink in ("ink", "ink-2", "ink-3") for paper in ("paper", "paper-2")),
     *((ink, "paper-3", TEXT) for ink in ("ink", "ink-2")),
     *((ink, "paper", TEXT) for ink in ("danger", "warn", "good")),
+    *(
+        (ink, paper, TEXT)
+        for ink in ("ink", "ink-2", "ink-3", "accent", "danger", "warn", "good", "violet")
+        for paper in ("panel", "ground", "hover")
+    ),
+    *((ink, "chosen", TEXT) for ink in ("ink", "ink-2", "ink-3", "accent")),
     ("on-accent", "accent", TEXT),
     ("accent", "paper", CONTROL),
     *(("edge", paper, CONTROL) for paper in ("paper", "paper-2")),

@@ -12,8 +12,8 @@ from holdfast.errors import Malformed, NotFound
 
 T = TypeVar("T")
 
-#: Node keys that no path segment can equal: one matches any segment, one marks the end of a path.
-_ANY, _END = "/", ""
+#: Keys of nodes, which `_descend` never takes for a segment: any segment, and the end of a path.
+_ANY, _END = "/", "//"
 
 
 class Paths(Generic[T]):

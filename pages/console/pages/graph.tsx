@@ -1,0 +1,169 @@
+// A graph: its picture, and the same as a list.
+
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+
+import type { GraphDetail } from "../api/schemas";
+import { option, quoted, REASON, type Action } from "../lib/action";
+import { to } from "../lib/address";
+import { call, type Reply } from "../lib/call";
+import { useLoad } from "../lib/load";
+import { scope } from "../lib/session";
+import { count } from "../lib/words";
+import { Button, Card, Facts, Id, Span, Time } from "../parts/basics";
+import { StateBar } from "../parts/chart";
+import { Diagram, type DiagramEdge, type DiagramNode } from "../parts/diagram";
+import { Head } from "../parts/head";
+import { seen } from "../parts/palette";
+import { Show } from "../parts/show";
+import { State } from "../parts/state";
+import { Table } from "../parts/table";
+
+type Given = Reply<"GET /v1/graphs/{id}/layout">;
+type Layout = Omit<Given, "nodes" | "edges"> & {
+  nodes: (Given["nodes"][number] & { x?: number; y?: number; w?: number; h?: number })[];
+  edges: (Given["edges"][number] & { points?: number[][] })[];
+  size?: { w: number; h: number };
+};
+
+const [W, H, GAP_X, GAP_Y] = [180, 44, 90, 20];
+
+export function Graph({ id }: { id: string }): VNode {
+  const path = { id };
+  const query = { tenant: scope.value };
+  const found = useLoad(
+    async (signal) => {
+      const [graph, layout] = await Promise.all([call("GET /v1/graphs/{id}", { path, query, signal }), call("GET /v1/graphs/{id}/layout", { path, query, signal })]);
+      return { graph, layout: layout as Layout };
+    },
+    [id, scope.value],
+    { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) },
+  );
+  useEffect(() => seen(`Graph ${id}`, to(["graphs", id])), [id]);
+  return <Show of={found}>{({ graph, layout }) => <Found graph={graph} layout={layout} />}</Show>;
+}
+
+function Found({ graph, layout }: { graph: GraphDetail; layout: Layout }): VNode {
+  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member }));
+  const counts: Record<string, number> = {};
+  for (const member of members) counts[member.state] = (counts[member.state] ?? 0) + 1;
+  const picture = placed(graph, layout);
+  return (
+    <>
+      <Head
+        up={{ label: "Graphs", page: "graphs" }}
+        title={<Id id={graph.id} most={32} copy />}
+        sub={
+          <span class="head-facts">
+            <State name={graph.state} />
+            <span>
+              {count(graph.size - graph.open)} of {count(graph.size)} ended
+            </span>
+            <span>
+              created <Time at={graph.created_at} />
+            </span>
+            <Span from={graph.created_at} until={graph.completed_at} />
+          </span>
+        }
+      >
+        {graphActions(graph).map((action) => (
+          <Button key={action.verb} action={action} />
+        ))}
+      </Head>
+      <StateBar counts={counts} />
+      <Card>
+        <Diagram nodes={picture.nodes} edges={picture.edges} width={picture.width} height={picture.height} label={`Graph of ${graph.size} runs; the list below has the same`} />
+      </Card>
+      <div class="run-grid">
+        <Card title="Members">
+          <Table
+            label="Members"
+            rows={members}
+            keyOf={(row) => row.key}
+            href={(row) => to(["runs", row.id])}
+            columns={[
+              { id: "state", label: "State", cell: (row) => <State name={row.state} /> },
+              { id: "key", label: "Member", cell: (row) => <a class="strong" href={to(["runs", row.id])}>{row.key}</a> },
+              { id: "kind", label: "Task", cell: (row) => row.kind, drop: "narrow" },
+              { id: "needs", label: "Waits for", kind: "grow", drop: "narrow", cell: (row) => graph.edges.filter((edge) => edge.to === row.key).map((edge) => `${edge.from}${edge.on === "success" ? "" : ` (${edge.on})`}`).slice(0, 6).join(", ") },
+              { id: "join", label: "Join", drop: "medium", cell: (row) => (row.join.policy === "quorum" ? `${row.join.k} of them` : row.join.policy) },
+            ]}
+          />
+        </Card>
+        <Card title="Facts">
+          <div class="pad">
+            <Facts
+              rows={[
+                ["Tenant", graph.tenant],
+                ["Revision", graph.revision],
+                ["Failures", graph.failures],
+                graph.deadline_at !== null && ["Deadline", <Time at={graph.deadline_at} />],
+                graph.parent !== null && ["Parent", <Id id={graph.parent} href={to(["runs", graph.parent])} />],
+                !!graph.reason && ["Reason", graph.reason],
+                graph.replays > 0 && ["Replays", graph.replays],
+              ]}
+            />
+          </div>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+/** The server's coordinates; where it gives only layers and places, a grid of them. */
+function placed(graph: GraphDetail, layout: Layout): { nodes: DiagramNode[]; edges: DiagramEdge[]; width: number; height: number } {
+  const nodes = layout.nodes.map((node) => ({
+    key: node.key,
+    label: node.key,
+    note: `${node.kind} · ${graph.members[node.key]?.state ?? node.state}`,
+    state: graph.members[node.key]?.state ?? node.state,
+    href: to(["runs", node.id]),
+    x: node.x ?? node.layer * (W + GAP_X) + W / 2,
+    y: node.y ?? node.place * (H + GAP_Y) + H / 2,
+    w: node.w ?? W,
+    h: node.h ?? H,
+  }));
+  const byKey = new Map(nodes.map((node) => [node.key, node]));
+  const edges = layout.edges.map((edge) => {
+    const [from, end] = [byKey.get(edge.from), byKey.get(edge.to)];
+    const straight: [number, number][] = from && end ? [[from.x + from.w / 2, from.y], [end.x - end.w / 2 - 2, end.y]] : [];
+    return { from: edge.from, to: edge.to, kind: edge.on, points: (edge.points as [number, number][] | undefined) ?? straight };
+  });
+  const width = layout.size?.w ?? Math.max(W, ...nodes.map((node) => node.x + node.w / 2));
+  const height = layout.size?.h ?? Math.max(H, ...nodes.map((node) => node.y + node.h / 2));
+  return { nodes, edges, width, height };
+}
+
+function graphActions(graph: GraphDetail): Action[] {
+  if (graph.state === "running")
+    return [
+      {
+        title: `Cancel graph ${graph.id}`,
+        verb: "Cancel graph",
+        icon: "slash",
+        about: `${count(graph.open)} members have not ended.`,
+        target: "POST /v1/graphs/{id}/cancel",
+        path: { id: graph.id },
+        fields: [{ name: "policy", label: "Members", kind: "select", options: ["cancel_all", "cancel_pending", "leave"], initial: "cancel_all", hint: "cancel_pending lets those that run end; leave lets all go on." }, REASON],
+        body: ({ policy, reason }) => ({ policy, reason }),
+        cli: ({ policy, reason }) => `graphs cancel ${quoted(graph.id)}${option("policy", policy)}${option("reason", reason)}`,
+        role: "operator",
+        isDangerous: true,
+        done: (reply: { cancelled: number }) => `${count(reply.cancelled)} members cancelled.`,
+      },
+    ];
+  return [
+    {
+      title: `Replay graph ${graph.id}`,
+      verb: "Replay",
+      icon: "retry",
+      about: "Members that did not complete run again; results of the others stay.",
+      target: "POST /v1/graphs/{id}/replay",
+      path: { id: graph.id },
+      fields: [REASON],
+      body: ({ reason }) => ({ reason }),
+      cli: ({ reason }) => `graphs replay ${quoted(graph.id)}${option("reason", reason)}`,
+      role: "operator",
+    },
+  ];
+}

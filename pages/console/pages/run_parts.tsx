@@ -1,0 +1,176 @@
+// Parts of a run: steps, attempts, waits, children, history.
+
+import type { VNode } from "preact";
+
+import type { ExecutionsStepView } from "../api/schemas";
+import { pageOf, to } from "../lib/address";
+import { call } from "../lib/call";
+import { useLoad } from "../lib/load";
+import { scope } from "../lib/session";
+import { clock, exact } from "../lib/time";
+import { phrase } from "../lib/words";
+import { Id, Span, Time } from "../parts/basics";
+import { Value } from "../parts/json";
+import { Show } from "../parts/show";
+import { State } from "../parts/state";
+import { Table } from "../parts/table";
+
+export function Steps({ steps }: { steps: ExecutionsStepView[] }): VNode {
+  if (!steps.length) return <p class="pad faint">No step was recorded. After a crash, a run continues after its last recorded step.</p>;
+  return (
+    <ol class="steps">
+      {steps.map((step, at) => (
+        <li key={step.name}>
+          <span class="step-number">{at + 1}</span>
+          <div class="stack-s">
+            <span class="step-head">
+              <b>{step.name}</b> <Time at={step.at} />
+            </span>
+            {step.result !== null && <Value value={step.result} />}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+export function Attempts({ id }: { id: string }): VNode {
+  const attempts = useLoad((signal) => call("GET /v1/executions/{id}/attempts", { path: { id }, query: { tenant: scope.value, limit: 200 }, signal }), [id], { when: (change) => change.data.execution === id });
+  return (
+    <Show of={attempts} rows={3} empty={(data) => (data.items.length ? null : <p class="pad faint">It has not been tried yet.</p>)}>
+      {(data) => (
+        <Table
+          label="Attempts"
+          rows={data.items}
+          keyOf={(row) => String(row.index)}
+          columns={[
+            { id: "index", label: "#", kind: "num", cell: (row) => row.index },
+            { id: "outcome", label: "Outcome", cell: (row) => <State name={row.outcome ?? "running"} /> },
+            { id: "kind", label: "Kind", cell: (row) => row.kind, drop: "narrow" },
+            { id: "error", label: "Error", kind: "grow", cell: (row) => errorText(row.error) },
+            { id: "worker", label: "Worker", cell: (row) => <Id id={row.worker} href={pageOf("worker", row.worker)} most={18} />, drop: "narrow" },
+            { id: "started", label: "Started", cell: (row) => <Time at={row.started_at} />, drop: "narrow" },
+            { id: "took", label: "Took", kind: "num", cell: (row) => <Span from={row.started_at} until={row.ended_at} /> },
+          ]}
+        />
+      )}
+    </Show>
+  );
+}
+
+function errorText(error: unknown): string {
+  const found = error as { type?: string; message?: string } | null;
+  return found?.type ? `${found.type}: ${found.message}` : "";
+}
+
+export function Waits({ id }: { id: string }): VNode {
+  const query = { tenant: scope.value };
+  const waits = useLoad(
+    async (signal) => {
+      const [points, signals] = await Promise.all([call("GET /v1/executions/{id}/waitpoints", { path: { id }, query, signal }), call("GET /v1/executions/{id}/signals", { path: { id }, query, signal })]);
+      return { points: points.items, signals: signals.items };
+    },
+    [id],
+    { when: (change) => change.data.execution === id },
+  );
+  return (
+    <Show of={waits} rows={3} empty={(data) => (data.points.length || data.signals.length ? null : <p class="pad faint">It has not waited for an answer.</p>)}>
+      {(data) => (
+        <>
+          <ul class="lines">
+            {data.points.map((point) => (
+              <li key={point.id}>
+                <div class="line">
+                  <span class="line-main">
+                    <State name={point.state} /> {point.state === "open" ? <a href={to(["inbox"], { id: point.id })}>{point.title || point.name}</a> : point.title || point.name}
+                  </span>
+                  <span class="line-sub">
+                    {point.came.length ? `answered by ${point.came.join(", ")}` : "no answer yet"}
+                    {point.why ? `, ${point.why}` : ""}
+                  </span>
+                </div>
+                <span class="line-end">
+                  {point.until ? (
+                    <>
+                      until <Time at={point.until} />
+                    </>
+                  ) : (
+                    <Time at={point.created_at} />
+                  )}
+                </span>
+              </li>
+            ))}
+          </ul>
+          {data.signals.length > 0 && (
+            <ol class="steps">
+              {data.signals.map((signal, at) => (
+                <li key={at}>
+                  <span class="step-number">{at + 1}</span>
+                  <div class="stack-s">
+                    <span class="step-head">
+                      <b>{signal.name}</b> from {signal.source.identity || signal.source.type || "unknown"}, {signal.effect} <Time at={signal.at} />
+                    </span>
+                    {signal.payload !== null && <Value value={signal.payload} />}
+                  </div>
+                </li>
+              ))}
+            </ol>
+          )}
+        </>
+      )}
+    </Show>
+  );
+}
+
+export function Children({ id }: { id: string }): VNode {
+  const children = useLoad((signal) => call("GET /v1/executions", { query: { tenant: scope.value, parent: id, limit: 200 }, signal }), [id], { when: (change) => change.type === "execution" });
+  return (
+    <Show of={children} rows={3} empty={(data) => (data.items.length ? null : <p class="pad faint">It has no children.</p>)}>
+      {(data) => (
+        <Table
+          label="Children"
+          rows={data.items}
+          keyOf={(row) => row.id}
+          href={(row) => to(["runs", row.id])}
+          columns={[
+            { id: "state", label: "State", cell: (row) => <State name={row.state} /> },
+            { id: "kind", label: "Task", kind: "grow", cell: (row) => <a href={to(["runs", row.id])}>{row.kind}</a> },
+            { id: "id", label: "Id", kind: "id", drop: "narrow", cell: (row) => <Id id={row.id} href={to(["runs", row.id])} /> },
+            { id: "took", label: "Took", kind: "num", cell: (row) => <Span from={row.started_at ?? row.created_at} until={row.completed_at} /> },
+          ]}
+        />
+      )}
+    </Show>
+  );
+}
+
+export function History({ id }: { id: string }): VNode {
+  const history = useLoad((signal) => call("GET /v1/executions/{id}/history", { path: { id }, query: { tenant: scope.value, limit: 1_000 }, signal }), [id], { when: (change) => change.data.execution === id });
+  return (
+    <Show of={history} rows={6}>
+      {(data) => (
+        <ol class="logs">
+          {data.items.map((event, place) => {
+            const { at, event: name, ...rest } = event as Record<string, unknown>;
+            return (
+              <li key={place}>
+                <time datetime={String(at)} title={exact(String(at))}>
+                  {clock(String(at), true)}
+                </time>
+                <b>{phrase(String(name))}</b>
+                <span class="faint">{wordsOf(rest)}</span>
+              </li>
+            );
+          })}
+        </ol>
+      )}
+    </Show>
+  );
+}
+
+function wordsOf(fields: Record<string, unknown>): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
+    .join(" · ");
+}

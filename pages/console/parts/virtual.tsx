@@ -1,0 +1,106 @@
+// A list of which only the visible rows are in the page, for ten thousand rows and more.
+
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { go } from "../lib/address";
+import { useKeys } from "../lib/keys";
+import { Cells, Head, type Column } from "./table";
+
+const ROW = 36;
+/** Rows that are kept above and below what is visible. */
+const MARGIN = 12;
+
+interface Props<T> {
+  rows: T[];
+  columns: Column<T>[];
+  keyOf(row: T): string;
+  href(row: T): string;
+  label: string;
+  /** How many there are, if more than are loaded. */
+  total?: number | undefined;
+  selected: Set<string>;
+  select(keys: Set<string>): void;
+  /** The end of what is loaded is near. */
+  more?: (() => void) | undefined;
+  /** Whether a person reads further down or has selected rows, so that new rows must wait. */
+  busy(isBusy: boolean): void;
+}
+
+export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, selected, select, more, busy }: Props<T>): VNode {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(800);
+  const [at, setAt] = useState(-1);
+  useEffect(() => {
+    const element = box.current!;
+    const look = (): void => setHeight(element.clientHeight);
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    look();
+    return () => observer.disconnect();
+  }, []);
+  const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
+  const end = Math.min(rows.length, Math.ceil((top + height) / ROW) + MARGIN);
+  useEffect(() => {
+    if (more && end > rows.length - 50) more();
+  }, [end, rows.length, more]);
+  const move = (by: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, at + by));
+    setAt(next);
+    const element = box.current!;
+    if (next * ROW < element.scrollTop + ROW) element.scrollTop = next * ROW - ROW;
+    else if ((next + 3) * ROW > element.scrollTop + height) element.scrollTop = (next + 3) * ROW - height;
+  };
+  const toggle = (key: string): void => {
+    const keys = new Set(selected);
+    if (!keys.delete(key)) keys.add(key);
+    select(keys);
+  };
+  useKeys(
+    [
+      { keys: "j", about: "Next row", run: () => move(1) },
+      { keys: "k", about: "Previous row", run: () => move(-1) },
+      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at]!)) },
+      { keys: "Escape", about: "Clear the selection", run: () => select(new Set()) },
+      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at]!)) },
+    ],
+    [rows, at, selected, height],
+  );
+  const scrolled = (): void => {
+    const now = box.current!.scrollTop;
+    setTop(now);
+    busy(now > ROW * 2);
+  };
+  return (
+    <div class="virtual" ref={box} onScroll={scrolled} tabIndex={0} role="region" aria-label={label}>
+      <table class="table fixed" aria-label={label} aria-rowcount={total ?? rows.length}>
+        <Head columns={[checkColumn(keyOf, selected, toggle), ...columns]} />
+        <tbody>
+          {first > 0 && <tr aria-hidden="true" style={{ height: `${first * ROW}px` }} />}
+          {rows.slice(first, end).map((row, index) => {
+            const key = keyOf(row);
+            const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
+            return (
+              <tr key={key} class={name} aria-rowindex={first + index + 2}>
+                <Cells row={row} columns={[checkColumn(keyOf, selected, toggle), ...columns]} />
+              </tr>
+            );
+          })}
+          {end < rows.length && <tr aria-hidden="true" style={{ height: `${(rows.length - end) * ROW}px` }} />}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function checkColumn<T>(keyOf: (row: T) => string, selected: Set<string>, toggle: (key: string) => void): Column<T> {
+  return {
+    id: "check",
+    label: "Select",
+    kind: "actions",
+    drop: "narrow",
+    width: "2.25rem",
+    cell: (row) => <input type="checkbox" checked={selected.has(keyOf(row))} onChange={() => toggle(keyOf(row))} aria-label={`Select ${keyOf(row)}`} />,
+  };
+}
