@@ -48,7 +48,7 @@ def _union(types: Iterable[str]) -> str:
 
 
 def _array(schema: dict[str, Any]) -> str:
-    items = type_of(schema.get("items", {}))
+    items = type_of(schema.get("items") or {})
     return f"({items})[]" if " " in items else f"{items}[]"
 
 

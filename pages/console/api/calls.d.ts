@@ -28,6 +28,7 @@ export interface Calls {
   "POST /v1/conversations/{name}/activities": { query: {}; body: api.ConversationsSendBody; reply: api.AnswerView };
   "POST /v1/conversations/{name}/deliver": { query: {}; body: api.DeliverBody; reply: api.DeliveredView };
   "GET /v1/counts": { query: { tenant?: string }; body: undefined; reply: api.CountPage };
+  "GET /v1/dead-replies": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.DeadReplyPageView };
   "GET /v1/doctor": { query: {}; body: undefined; reply: api.FindingsView };
   "GET /v1/envs": { query: {}; body: undefined; reply: api.EnvPage };
   "PUT /v1/envs/{env}": { query: {}; body: api.EnvBody; reply: api.EnvView };
@@ -82,6 +83,7 @@ export interface Calls {
   "POST /v1/executions/{id}/progress": { query: { tenant?: string }; body: api.ProgressBody; reply: api.StateView };
   "POST /v1/executions/{id}/receive": { query: { tenant?: string }; body: api.ReceiveBody; reply: api.LiveReceivedView };
   "POST /v1/executions/{id}/replay": { query: { tenant?: string }; body: api.OperatorCallsReplayBody; reply: api.StateView };
+  "POST /v1/executions/{id}/resubmit": { query: { tenant?: string }; body: api.ResubmitBody; reply: api.ResubmittedView };
   "GET /v1/executions/{id}/result": { query: { wait_ms?: number; tenant?: string }; body: undefined; reply: undefined };
   "POST /v1/executions/{id}/resume": { query: { tenant?: string }; body: api.ResumeBody; reply: api.StateView };
   "POST /v1/executions/{id}/revoke-lease": { query: { tenant?: string }; body: api.OperatorCallsReasonBody; reply: api.StateView };
@@ -129,6 +131,7 @@ export interface Calls {
   "POST /v1/packs": { query: { tenant?: string }; body: undefined; reply: api.PackView };
   "GET /v1/packs": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.PackPage };
   "DELETE /v1/packs/{digest}": { query: { tenant?: string }; body: undefined; reply: undefined };
+  "GET /v1/packs/{digest}/flows/{flow}/layout": { query: { tenant?: string }; body: undefined; reply: api.FlowLayoutView };
   "GET /v1/pulse": { query: {}; body: undefined; reply: api.PulseView };
   "GET /v1/queues": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.QueuePage };
   "PUT /v1/queues/{name}": { query: { tenant?: string }; body: api.QueueBody; reply: api.QueueView };
@@ -176,6 +179,8 @@ export interface Calls {
   "DELETE /v1/sessions/{id}": { query: { tenant?: string }; body: undefined; reply: undefined };
   "POST /v1/sessions/{id}/end": { query: { tenant?: string }; body: api.EndBody; reply: api.SessionView };
   "GET /v1/sessions/{id}/events": { query: { after?: number; tenant?: string }; body: undefined; reply: undefined };
+  "GET /v1/sessions/{id}/files/{file}": { query: { tenant?: string }; body: undefined; reply: api.FileView };
+  "GET /v1/sessions/{id}/files/{file}/content": { query: { tenant?: string }; body: undefined; reply: undefined };
   "POST /v1/sessions/{id}/handover": { query: { tenant?: string }; body: api.SessionsHandoverBody; reply: api.SessionView };
   "POST /v1/sessions/{id}/messages": { query: { tenant?: string }; body: api.SayBody; reply: api.SessionsEntryView };
   "POST /v1/sessions/{id}/resend": { query: { tenant?: string }; body: api.ResendBody; reply: api.ResentView };

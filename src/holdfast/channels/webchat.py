@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from holdfast.channels.provider import Call, Channel, Provider, Received, Request, Settings
+from holdfast.channels.exchange import Call, Request
+from holdfast.channels.provider import Channel, Provider, Received, Settings
 from holdfast.errors import InvalidInput, InvalidSignature
 from holdfast.model.files import NO_FILES, FileLimits
 from holdfast.model.origins import check_origins

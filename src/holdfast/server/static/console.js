@@ -1,55 +1,10 @@
 /*! This file contains
 
-preact:
+preact: Copyright (c) 2015-present Jason Miller
+@preact/signals: Copyright (c) 2022-present Preact Team
+@preact/signals-core: Copyright (c) 2022-present Preact Team
+
 The MIT License (MIT)
-
-Copyright (c) 2015-present Jason Miller
-
-Permission is hereby granted, free of charge, to any person obtaining a copy
-of this software and associated documentation files (the "Software"), to deal
-in the Software without restriction, including without limitation the rights
-to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
-copies of the Software, and to permit persons to whom the Software is
-furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all
-copies or substantial portions of the Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
-IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
-FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
-AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
-LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
-OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
-SOFTWARE.
-
-@preact/signals:
-The MIT License (MIT)
-
-Copyright (c) 2022-present Preact Team
-
-Permission is hereby granted, free of charge, to any person obtaining a copy
-of this software and associated documentation files (the "Software"), to deal
-in the Software without restriction, including without limitation the rights
-to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
-copies of the Software, and to permit persons to whom the Software is
-furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all
-copies or substantial portions of the Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
-IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
-FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
-AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
-LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
-OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
-SOFTWARE.
-
-@preact/signals-core:
-The MIT License (MIT)
-
-Copyright (c) 2022-present Preact Team
 
 Permission is hereby granted, free of charge, to any person obtaining a copy
 of this software and associated documentation files (the "Software"), to deal
@@ -1877,18 +1832,18 @@ var PATHS = {
   dot: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6z"
 };
 function Icon({ name, label }) {
-  return /* @__PURE__ */ a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", role: label ? "img" : void 0, "aria-label": label, "aria-hidden": label ? void 0 : "true", focusable: "false", children: /* @__PURE__ */ a4("path", { d: PATHS[name] }) });
+  return a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", role: label ? "img" : void 0, "aria-label": label, "aria-hidden": label ? void 0 : "true", focusable: "false", children: a4("path", { d: PATHS[name] }) });
 }
 
 // console/parts/basics.tsx
 function Time({ at, as = "ago" }) {
-  if (!at) return /* @__PURE__ */ a4("span", { class: "faint", children: "–" });
-  return /* @__PURE__ */ a4("time", { datetime: at, title: exact(at), children: as === "ago" ? ago(at, now.value) : exact(at) });
+  if (!at) return a4("span", { class: "faint", children: "–" });
+  return a4("time", { datetime: at, title: exact(at), children: as === "ago" ? ago(at, now.value) : exact(at) });
 }
 function Span({ from: from2, until }) {
-  if (!from2) return /* @__PURE__ */ a4("span", { class: "faint", children: "–" });
+  if (!from2) return a4("span", { class: "faint", children: "–" });
   const end = until ? Date.parse(until) : now.value;
-  return /* @__PURE__ */ a4("span", { class: "num", children: span(end - Date.parse(from2)) });
+  return a4("span", { class: "num", children: span(end - Date.parse(from2)) });
 }
 async function copyText(text) {
   try {
@@ -1911,18 +1866,18 @@ function Copy({ text, label = "Copy" }) {
     setDone(true);
     setTimeout(() => setDone(false), 1200);
   };
-  return /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", onClick: copy, "aria-label": `${label}: ${middle(text, 40)}`, title: label, children: /* @__PURE__ */ a4(Icon, { name: isDone ? "check" : "copy" }) });
+  return a4("button", { type: "button", class: "icon-button quiet", onClick: copy, "aria-label": `${label}: ${middle(text, 40)}`, title: label, children: a4(Icon, { name: isDone ? "check" : "copy" }) });
 }
 function Id({ id, href, most = 22, copy = false }) {
   const text = middle(id, most);
-  return /* @__PURE__ */ a4("span", { class: "id", children: [
-    href ? /* @__PURE__ */ a4("a", { href, title: id, children: text }) : /* @__PURE__ */ a4("span", { title: id, children: text }),
-    copy && /* @__PURE__ */ a4(Copy, { text: id, label: "Copy id" })
+  return a4("span", { class: "id", children: [
+    href ? a4("a", { href, title: id, children: text }) : a4("span", { title: id, children: text }),
+    copy && a4(Copy, { text: id, label: "Copy id" })
   ] });
 }
 function Button({ action, tone = "", hideLabel = false }) {
   const isAllowed = !action.role || may(action.role);
-  return /* @__PURE__ */ a4(
+  return a4(
     "button",
     {
       type: "button",
@@ -1932,7 +1887,7 @@ function Button({ action, tone = "", hideLabel = false }) {
       "aria-label": hideLabel ? action.title : void 0,
       onClick: () => ask(action),
       children: [
-        action.icon && /* @__PURE__ */ a4(Icon, { name: action.icon }),
+        action.icon && a4(Icon, { name: action.icon }),
         !hideLabel && action.verb
       ]
     }
@@ -1940,28 +1895,28 @@ function Button({ action, tone = "", hideLabel = false }) {
 }
 function Meter({ value, most, tone = "accent", label }) {
   const share = most > 0 ? Math.min(1, value / most) : 0;
-  return /* @__PURE__ */ a4("span", { class: "meter", role: "img", "aria-label": label, title: label, children: /* @__PURE__ */ a4("span", { class: `meter-fill tone-${tone}`, style: { width: `${share * 100}%` } }) });
+  return a4("span", { class: "meter", role: "img", "aria-label": label, title: label, children: a4("span", { class: `meter-fill tone-${tone}`, style: { width: `${share * 100}%` } }) });
 }
 function Tabs({ tabs, name = "tab" }) {
   const chosen2 = param(name) || tabs[0].id;
-  return /* @__PURE__ */ a4("nav", { class: "tabs", "aria-label": "Parts of this page", children: tabs.map((tab, at) => /* @__PURE__ */ a4("a", { href: here({ [name]: at ? tab.id : null }), "aria-current": tab.id === chosen2 ? "page" : void 0, children: [
+  return a4("nav", { class: "tabs", "aria-label": "Parts of this page", children: tabs.map((tab, at) => a4("a", { href: here({ [name]: at ? tab.id : null }), "aria-current": tab.id === chosen2 ? "page" : void 0, children: [
     tab.label,
-    tab.count !== void 0 && /* @__PURE__ */ a4("span", { class: "count", children: tab.count })
+    tab.count !== void 0 && a4("span", { class: "count", children: tab.count })
   ] }, tab.id)) });
 }
 function Facts({ rows }) {
-  return /* @__PURE__ */ a4("dl", { class: "facts", children: rows.map(
-    (row) => row && /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("dt", { children: row[0] }),
-      /* @__PURE__ */ a4("dd", { children: row[1] })
+  return a4("dl", { class: "facts", children: rows.map(
+    (row) => row && a4("div", { children: [
+      a4("dt", { children: row[0] }),
+      a4("dd", { children: row[1] })
     ] }, row[0])
   ) });
 }
 function Card({ title, extra, children, class: name = "" }) {
-  return /* @__PURE__ */ a4("section", { class: `card ${name}`, children: [
-    title && /* @__PURE__ */ a4("header", { children: [
-      /* @__PURE__ */ a4("h2", { children: title }),
-      extra && /* @__PURE__ */ a4("div", { class: "extra", children: extra })
+  return a4("section", { class: `card ${name}`, children: [
+    title && a4("header", { children: [
+      a4("h2", { children: title }),
+      extra && a4("div", { class: "extra", children: extra })
     ] }),
     children
   ] });
@@ -1969,106 +1924,106 @@ function Card({ title, extra, children, class: name = "" }) {
 function Tags({ tags }) {
   const entries = Object.entries(tags);
   if (!entries.length) return null;
-  return /* @__PURE__ */ a4($, { children: entries.map(([name, value]) => /* @__PURE__ */ a4("span", { class: "tag tone-plain", children: [
+  return a4($, { children: entries.map(([name, value]) => a4("span", { class: "tag tone-plain", children: [
     name,
-    /* @__PURE__ */ a4("b", { children: value })
+    a4("b", { children: value })
   ] }, name)) });
 }
 function Marked({ text }) {
-  return /* @__PURE__ */ a4($, { children: text.split("`").map((part, at) => at % 2 ? /* @__PURE__ */ a4("code", { children: part }, at) : part) });
+  return a4($, { children: text.split("`").map((part, at) => at % 2 ? a4("code", { children: part }, at) : part) });
 }
 
 // console/parts/head.tsx
 function Head({ title, sub, up, children }) {
-  return /* @__PURE__ */ a4("header", { class: "page-head", children: [
-    up && /* @__PURE__ */ a4("a", { class: "crumb", href: to([up.page]), children: [
+  return a4("header", { class: "page-head", children: [
+    up && a4("a", { class: "crumb", href: to([up.page]), children: [
       up.label,
       " ",
-      /* @__PURE__ */ a4(Icon, { name: "right" })
+      a4(Icon, { name: "right" })
     ] }),
-    /* @__PURE__ */ a4("h1", { children: title }),
-    children && /* @__PURE__ */ a4("div", { class: "actions", children }),
-    sub && /* @__PURE__ */ a4("div", { class: "sub", children: sub })
+    a4("h1", { children: title }),
+    children && a4("div", { class: "actions", children }),
+    sub && a4("div", { class: "sub", children: sub })
   ] });
 }
 
 // console/parts/show.tsx
 function Show({ of: of2, empty, children, rows = 6 }) {
   if (of2.data === void 0) {
-    if (of2.problem) return /* @__PURE__ */ a4(Failed, { problem: of2.problem, retry: of2.reload });
-    return /* @__PURE__ */ a4(Loading, { rows });
+    if (of2.problem) return a4(Failed, { problem: of2.problem, retry: of2.reload });
+    return a4(Loading, { rows });
   }
-  return /* @__PURE__ */ a4($, { children: [
-    of2.problem && /* @__PURE__ */ a4(Stale, { problem: of2.problem, at: of2.at, retry: of2.reload }),
+  return a4($, { children: [
+    of2.problem && a4(Stale, { problem: of2.problem, at: of2.at, retry: of2.reload }),
     empty?.(of2.data) ?? children(of2.data)
   ] });
 }
 function Loading({ rows = 6 }) {
-  return /* @__PURE__ */ a4("div", { class: "loading", "aria-busy": "true", role: "status", children: [
-    /* @__PURE__ */ a4("span", { class: "hidden", children: "Loading" }),
-    Array.from({ length: rows }, (_4, at) => /* @__PURE__ */ a4("span", { class: "bone" }, at))
+  return a4("div", { class: "loading", "aria-busy": "true", role: "status", children: [
+    a4("span", { class: "hidden", children: "Loading" }),
+    Array.from({ length: rows }, (_4, at) => a4("span", { class: "bone" }, at))
   ] });
 }
 function Notice({ icon, title, children, tone = "plain" }) {
-  return /* @__PURE__ */ a4("div", { class: `notice tone-${tone}`, children: [
-    /* @__PURE__ */ a4(Icon, { name: icon }),
-    /* @__PURE__ */ a4("h2", { children: title }),
+  return a4("div", { class: `notice tone-${tone}`, children: [
+    a4(Icon, { name: icon }),
+    a4("h2", { children: title }),
     children
   ] });
 }
 function Empty({ icon, title, children, command }) {
-  return /* @__PURE__ */ a4(Notice, { icon, title, children: [
-    children && /* @__PURE__ */ a4("p", { children }),
-    command && /* @__PURE__ */ a4(Command, { text: command })
+  return a4(Notice, { icon, title, children: [
+    children && a4("p", { children }),
+    command && a4(Command, { text: command })
   ] });
 }
 function Command({ text }) {
-  return /* @__PURE__ */ a4("div", { class: "command", children: [
-    /* @__PURE__ */ a4("code", { children: text }),
-    /* @__PURE__ */ a4(Copy, { text, label: "Copy command" })
+  return a4("div", { class: "command", children: [
+    a4("code", { children: text }),
+    a4(Copy, { text, label: "Copy command" })
   ] });
 }
 function Failed({ problem, retry }) {
   if (problem.isForbidden)
-    return /* @__PURE__ */ a4(Notice, { icon: "lease", title: "You may not see this", tone: "warn", children: [
-      /* @__PURE__ */ a4("p", { children: problem.message }),
-      /* @__PURE__ */ a4(ProblemFacts, { problem })
+    return a4(Notice, { icon: "lease", title: "You may not see this", tone: "warn", children: [
+      a4("p", { children: problem.message }),
+      a4(ProblemFacts, { problem })
     ] });
   if (problem.status === 404)
-    return /* @__PURE__ */ a4(Notice, { icon: "search", title: "There is no such thing", children: [
-      /* @__PURE__ */ a4("p", { children: problem.message }),
-      /* @__PURE__ */ a4(ProblemFacts, { problem })
+    return a4(Notice, { icon: "search", title: "There is no such thing", children: [
+      a4("p", { children: problem.message }),
+      a4(ProblemFacts, { problem })
     ] });
-  return /* @__PURE__ */ a4(Notice, { icon: "cause", title: problem.isLost ? "The server cannot be reached" : "This could not be read", tone: "danger", children: [
-    /* @__PURE__ */ a4("p", { children: problem.message }),
-    /* @__PURE__ */ a4(ProblemFacts, { problem }),
-    retry && /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: retry, children: [
-      /* @__PURE__ */ a4(Icon, { name: "retry" }),
+  return a4(Notice, { icon: "cause", title: problem.isLost ? "The server cannot be reached" : "This could not be read", tone: "danger", children: [
+    a4("p", { children: problem.message }),
+    a4(ProblemFacts, { problem }),
+    retry && a4("button", { type: "button", class: "button", onClick: retry, children: [
+      a4(Icon, { name: "retry" }),
       " Try again"
     ] })
   ] });
 }
 function ProblemFacts({ problem }) {
-  return /* @__PURE__ */ a4("p", { class: "faint small", children: [
-    /* @__PURE__ */ a4("code", { children: problem.code }),
+  return a4("p", { class: "faint small", children: [
+    a4("code", { children: problem.code }),
     problem.status > 0 && ` · HTTP ${problem.status}`,
-    problem.request && /* @__PURE__ */ a4($, { children: [
+    problem.request && a4($, { children: [
       " · request ",
-      /* @__PURE__ */ a4("code", { children: problem.request }),
-      /* @__PURE__ */ a4(Copy, { text: problem.request, label: "Copy request id" })
+      a4("code", { children: problem.request }),
+      a4(Copy, { text: problem.request, label: "Copy request id" })
     ] })
   ] });
 }
 function Stale({ problem, at, retry }) {
-  return /* @__PURE__ */ a4("div", { class: "stale", role: "status", children: [
-    /* @__PURE__ */ a4(Icon, { name: "cause" }),
-    /* @__PURE__ */ a4("span", { children: [
+  return a4("div", { class: "stale", role: "status", children: [
+    a4(Icon, { name: "cause" }),
+    a4("span", { children: [
       "Shown as of ",
       ago(at),
       ": ",
       problem.message
     ] }),
-    /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: retry, children: "Try again" })
+    a4("button", { type: "button", class: "link", onClick: retry, children: "Try again" })
   ] });
 }
 
@@ -2114,13 +2069,13 @@ function toneOf(state) {
 }
 function State({ name, word }) {
   const [tone, icon] = STATES[name] ?? ["plain", "dot"];
-  return /* @__PURE__ */ a4("span", { class: `chip tone-${tone}`, "data-state": name, children: [
-    /* @__PURE__ */ a4(Icon, { name: icon }),
+  return a4("span", { class: `chip tone-${tone}`, "data-state": name, children: [
+    a4(Icon, { name: icon }),
     word ?? phrase(name)
   ] });
 }
 function Tag({ children, tone = "plain" }) {
-  return /* @__PURE__ */ a4("span", { class: `tag tone-${tone}`, children });
+  return a4("span", { class: `tag tone-${tone}`, children });
 }
 var RUN_STATES = [
   "active",
@@ -2153,16 +2108,16 @@ function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
   A2(() => {
     body.current?.children[at]?.scrollIntoView({ block: "nearest" });
   }, [at]);
-  return /* @__PURE__ */ a4("div", { class: "table-box", children: /* @__PURE__ */ a4("table", { class: "table", "aria-label": label, children: [
-    /* @__PURE__ */ a4(Head2, { columns }),
-    /* @__PURE__ */ a4("tbody", { ref: body, children: rows.map((row, index) => /* @__PURE__ */ a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: /* @__PURE__ */ a4(Cells, { row, columns }) }, keyOf(row))) })
+  return a4("div", { class: "table-box", children: a4("table", { class: "table", "aria-label": label, children: [
+    a4(Head2, { columns }),
+    a4("tbody", { ref: body, children: rows.map((row, index) => a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: a4(Cells, { row, columns }) }, keyOf(row))) })
   ] }) });
 }
 function Head2({ columns }) {
-  return /* @__PURE__ */ a4("thead", { children: /* @__PURE__ */ a4("tr", { children: columns.map((column) => /* @__PURE__ */ a4("th", { scope: "col", class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, style: column.width ? { width: column.width } : void 0, children: column.kind === "actions" ? /* @__PURE__ */ a4("span", { class: "hidden", children: column.label }) : column.label }, column.id)) }) });
+  return a4("thead", { children: a4("tr", { children: columns.map((column) => a4("th", { scope: "col", class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, style: column.width ? { width: column.width } : void 0, children: column.kind === "actions" ? a4("span", { class: "hidden", children: column.label }) : column.label }, column.id)) }) });
 }
 function Cells({ row, columns }) {
-  return /* @__PURE__ */ a4($, { children: columns.map((column) => /* @__PURE__ */ a4("td", { class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, children: column.cell(row) }, column.id)) });
+  return a4($, { children: columns.map((column) => a4("td", { class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, children: column.cell(row) }, column.id)) });
 }
 
 // console/pages/archive.tsx
@@ -2176,40 +2131,40 @@ function Archive() {
     [scope.value],
     { every: 15e3 }
   );
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Archive", sub: "Ended runs with their history, kept in object storage after the store has forgotten them." }),
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Archive", sub: "Ended runs with their history, kept in object storage after the store has forgotten them." }),
+    a4(
       Show,
       {
         of: found,
-        empty: ({ about }) => about.url ? null : /* @__PURE__ */ a4(Empty, { icon: "archive", title: "There is no archive", command: "holdfast server --archive file:///var/lib/holdfast/archive", children: "Without one, ended runs are forgotten when their retention is over." }),
-        children: ({ about, runs }) => /* @__PURE__ */ a4("div", { class: "run-grid", children: [
-          /* @__PURE__ */ a4(Card, { title: "Runs", children: runs.length ? /* @__PURE__ */ a4(
+        empty: ({ about }) => about.url ? null : a4(Empty, { icon: "archive", title: "There is no archive", command: "holdfast server --archive file:///var/lib/holdfast/archive", children: "Without one, ended runs are forgotten when their retention is over." }),
+        children: ({ about, runs }) => a4("div", { class: "run-grid", children: [
+          a4(Card, { title: "Runs", children: runs.length ? a4(
             Table,
             {
               label: "Archived runs",
               rows: runs,
               keyOf: (row) => `${row.tenant} ${row.id}`,
               columns: [
-                { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
+                { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
                 { id: "kind", label: "Task", kind: "grow", cell: (row) => row.kind },
-                { id: "id", label: "Id", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, copy: true }) },
-                { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
-                { id: "ended", label: "Ended", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.completed_at }) }
+                { id: "id", label: "Id", kind: "id", cell: (row) => a4(Id, { id: row.id, copy: true }) },
+                { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
+                { id: "ended", label: "Ended", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.completed_at }) }
               ]
             }
-          ) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "No run has been archived yet." }) }),
-          /* @__PURE__ */ a4(Card, { title: "Facts", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+          ) : a4("p", { class: "pad faint", children: "No run has been archived yet." }) }),
+          a4(Card, { title: "Facts", children: a4("div", { class: "pad", children: a4(
             Facts,
             {
               rows: [
-                ["Address", /* @__PURE__ */ a4("code", { children: about.url })],
+                ["Address", a4("code", { children: about.url })],
                 ["Runs", count(about.executions)],
                 ["Size", bytes(about.bytes)],
                 ["Segments", count(about.segments)],
                 ["Waiting", count(about.waiting)],
                 about.first_day !== null && ["Days", `${about.first_day} to ${about.last_day}`],
-                ["Last commit", /* @__PURE__ */ a4(Time, { at: about.committed_at })]
+                ["Last commit", a4(Time, { at: about.committed_at })]
               ]
             }
           ) }) })
@@ -2239,45 +2194,45 @@ function Audit() {
     setCursor(void 0);
     go(here({ key: String(form.get("key") ?? ""), request: String(form.get("request") ?? "") }));
   };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Audit log", sub: "Every call that changes something, also the refused ones." }),
-    /* @__PURE__ */ a4("form", { class: "filters", onSubmit: search, role: "search", children: [
-      /* @__PURE__ */ a4(Icon, { name: "search" }),
-      /* @__PURE__ */ a4("input", { name: "key", placeholder: "key id", "aria-label": "Key", defaultValue: key }),
-      /* @__PURE__ */ a4("input", { name: "request", placeholder: "request id, route or thing", "aria-label": "Request, route or thing", defaultValue: request2 }),
-      /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Filter" })
+  return a4($, { children: [
+    a4(Head, { title: "Audit log", sub: "Every call that changes something, also the refused ones." }),
+    a4("form", { class: "filters", onSubmit: search, role: "search", children: [
+      a4(Icon, { name: "search" }),
+      a4("input", { name: "key", placeholder: "key id", "aria-label": "Key", defaultValue: key }),
+      a4("input", { name: "request", placeholder: "request id, route or thing", "aria-label": "Request, route or thing", defaultValue: request2 }),
+      a4("button", { type: "submit", class: "button slim", children: "Filter" })
     ] }),
-    /* @__PURE__ */ a4(Show, { of: found, children: (data) => {
+    a4(Show, { of: found, children: (data) => {
       const known = new Set(data.items.map((row) => row.id));
       const rows = [...data.items, ...more.filter((row) => !known.has(row.id))].filter((row) => fits(row, request2));
-      if (!rows.length) return /* @__PURE__ */ a4(Notice, { icon: "audit", title: key || request2 ? "No entry fits" : "Nothing was changed yet" });
-      return /* @__PURE__ */ a4(Card, { children: [
-        /* @__PURE__ */ a4(
+      if (!rows.length) return a4(Notice, { icon: "audit", title: key || request2 ? "No entry fits" : "Nothing was changed yet" });
+      return a4(Card, { children: [
+        a4(
           Table,
           {
             label: "Audit log",
             rows,
             keyOf: (row) => row.id,
             columns: [
-              { id: "at", label: "When", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.at }) },
-              { id: "key", label: "Who", cell: (row) => row.key ? /* @__PURE__ */ a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : /* @__PURE__ */ a4("span", { class: "faint", children: "open access" }) },
-              { id: "what", label: "What", kind: "grow", cell: (row) => /* @__PURE__ */ a4("span", { class: "audit-what", children: [
-                /* @__PURE__ */ a4(Tag, { children: row.method }),
+              { id: "at", label: "When", cell: (row) => a4(Time, { at: row.at }) },
+              { id: "key", label: "Who", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint", children: "open access" }) },
+              { id: "what", label: "What", kind: "grow", cell: (row) => a4("span", { class: "audit-what", children: [
+                a4(Tag, { children: row.method }),
                 " ",
-                /* @__PURE__ */ a4("code", { children: row.route })
+                a4("code", { children: row.route })
               ] }) },
               { id: "target", label: "Thing", drop: "narrow", cell: (row) => Object.entries(row.target).map(([name, value]) => `${name} ${value}`).join(", ") },
-              { id: "status", label: "Answer", cell: (row) => /* @__PURE__ */ a4(Tag, { tone: row.status < 400 ? "good" : "danger", children: row.code ?? row.status }) },
+              { id: "status", label: "Answer", cell: (row) => a4(Tag, { tone: row.status < 400 ? "good" : "danger", children: row.code ?? row.status }) },
               { id: "address", label: "From", drop: "medium", cell: (row) => row.address },
               { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant ?? "" },
-              { id: "request", label: "Request", drop: "medium", kind: "id", cell: (row) => /* @__PURE__ */ a4("span", { class: "id", children: [
+              { id: "request", label: "Request", drop: "medium", kind: "id", cell: (row) => a4("span", { class: "id", children: [
                 row.request.slice(-8),
-                /* @__PURE__ */ a4(Copy, { text: row.request, label: "Copy request id" })
+                a4(Copy, { text: row.request, label: "Copy request id" })
               ] }) }
             ]
           }
         ),
-        next2 && /* @__PURE__ */ a4("footer", { class: "list-foot", children: /* @__PURE__ */ a4("button", { type: "button", class: "button slim", onClick: () => void load(), children: "Older entries" }) })
+        next2 && a4("footer", { class: "list-foot", children: a4("button", { type: "button", class: "button slim", onClick: () => void load(), children: "Older entries" }) })
       ] });
     } })
   ] });
@@ -2299,10 +2254,10 @@ function Causes() {
     [scope.value, chosen2[0]],
     { when: of("execution") }
   );
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Failures", sub: "What failed, grouped by task, error and place. Open a group to see its runs and to replay them together." }),
-    /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "Since", children: SPANS.map(([id, label]) => /* @__PURE__ */ a4("a", { href: here({ span: id || null }), "aria-current": id === chosen2[0] ? "true" : void 0, children: label }, id)) }),
-    /* @__PURE__ */ a4(Show, { of: found, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "check", title: `Nothing failed in the last ${chosen2[1]}` }), children: (data) => /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Failures", sub: "What failed, grouped by task, error and place. Open a group to see its runs and to replay them together." }),
+    a4("nav", { class: "strip", "aria-label": "Since", children: SPANS.map(([id, label]) => a4("a", { href: here({ span: id || null }), "aria-current": id === chosen2[0] ? "true" : void 0, children: label }, id)) }),
+    a4(Show, { of: found, empty: (data) => data.items.length ? null : a4(Empty, { icon: "check", title: `Nothing failed in the last ${chosen2[1]}` }), children: (data) => a4(Card, { children: a4(
       Table,
       {
         label: "Failures",
@@ -2310,22 +2265,22 @@ function Causes() {
         keyOf: (row) => `${row.kind} ${row.error_type} ${row.code} ${row.place}`,
         href: (row) => group(row),
         columns: [
-          { id: "count", label: "Runs", kind: "num", width: "4.500rem", cell: (row) => /* @__PURE__ */ a4("b", { children: count(row.count) }) },
-          { id: "kind", label: "Task", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: group(row), children: row.kind }) },
+          { id: "count", label: "Runs", kind: "num", width: "4.500rem", cell: (row) => a4("b", { children: count(row.count) }) },
+          { id: "kind", label: "Task", cell: (row) => a4("a", { class: "strong", href: group(row), children: row.kind }) },
           {
             id: "error",
             label: "Error",
             kind: "grow",
-            cell: (row) => /* @__PURE__ */ a4("span", { class: "cause", children: [
-              /* @__PURE__ */ a4("b", { class: "tone-danger toned", children: row.error_type }),
+            cell: (row) => a4("span", { class: "cause", children: [
+              a4("b", { class: "tone-danger toned", children: row.error_type }),
               " ",
               row.code !== row.error_type && row.code
             ] })
           },
-          { id: "place", label: "Place", drop: "medium", cell: (row) => /* @__PURE__ */ a4("code", { children: row.place }) },
-          { id: "example", label: "Example", drop: "narrow", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.example, href: to(["runs", row.example]), most: 18 }) },
-          { id: "first", label: "First", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.first_at }) },
-          { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.last_at }) }
+          { id: "place", label: "Place", drop: "medium", cell: (row) => a4("code", { children: row.place }) },
+          { id: "example", label: "Example", drop: "narrow", kind: "id", cell: (row) => a4(Id, { id: row.example, href: to(["runs", row.example]), most: 18 }) },
+          { id: "first", label: "First", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.first_at }) },
+          { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.last_at }) }
         ]
       }
     ) }) })
@@ -2558,17 +2513,17 @@ function Dialog({ title, close, children, class: name = "" }) {
       before?.focus?.();
     };
   }, []);
-  return /* @__PURE__ */ a4("dialog", { ref: element, class: `dialog ${name}`, "aria-labelledby": id, onClose: close, onClick: (event) => event.target === element.current && close(), children: /* @__PURE__ */ a4("div", { class: "dialog-body", children: [
-    /* @__PURE__ */ a4("header", { children: [
-      /* @__PURE__ */ a4("h2", { id, children: title }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": "Close", onClick: close, children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+  return a4("dialog", { ref: element, class: `dialog ${name}`, "aria-labelledby": id, onClose: close, onClick: (event) => event.target === element.current && close(), children: a4("div", { class: "dialog-body", children: [
+    a4("header", { children: [
+      a4("h2", { id, children: title }),
+      a4("button", { type: "button", class: "icon-button quiet", "aria-label": "Close", onClick: close, children: a4(Icon, { name: "close" }) })
     ] }),
     children
   ] }) });
 }
 function ActionDialog() {
   const action = asked.value;
-  return action && /* @__PURE__ */ a4(Confirm, { action }, action.title);
+  return action && a4(Confirm, { action }, action.title);
 }
 function Confirm({ action }) {
   const [values, setValues] = d2(() => initialOf(action));
@@ -2589,38 +2544,38 @@ function Confirm({ action }) {
     setProblem(refused);
     if (!refused) close();
   };
-  return /* @__PURE__ */ a4(Dialog, { title: action.title, close, children: /* @__PURE__ */ a4("form", { onSubmit: submit, noValidate: true, children: [
-    action.about && /* @__PURE__ */ a4("p", { class: "about", children: action.about }),
-    (action.fields ?? []).map((field) => /* @__PURE__ */ a4(Field, { field, value: values[field.name] ?? "", change: (value) => setValues({ ...values, [field.name]: value }) }, field.name)),
-    wrong && /* @__PURE__ */ a4("p", { class: "problem", children: [
+  return a4(Dialog, { title: action.title, close, children: a4("form", { onSubmit: submit, noValidate: true, children: [
+    action.about && a4("p", { class: "about", children: action.about }),
+    (action.fields ?? []).map((field) => a4(Field, { field, value: values[field.name] ?? "", change: (value) => setValues({ ...values, [field.name]: value }) }, field.name)),
+    wrong && a4("p", { class: "problem", children: [
       wrong.label,
       " is not JSON."
     ] }),
-    action.typed && /* @__PURE__ */ a4("label", { class: "field", children: [
-      /* @__PURE__ */ a4("span", { children: [
+    action.typed && a4("label", { class: "field", children: [
+      a4("span", { children: [
         "Type ",
-        /* @__PURE__ */ a4("b", { children: action.typed }),
+        a4("b", { children: action.typed }),
         " to confirm"
       ] }),
-      /* @__PURE__ */ a4("input", { value: typed, onInput: (event) => setTyped(event.currentTarget.value), autocomplete: "off" })
+      a4("input", { value: typed, onInput: (event) => setTyped(event.currentTarget.value), autocomplete: "off" })
     ] }),
-    problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
+    problem && a4("div", { class: "problem", role: "alert", children: [
       problem.message,
-      /* @__PURE__ */ a4(ProblemFacts, { problem })
+      a4(ProblemFacts, { problem })
     ] }),
-    /* @__PURE__ */ a4(Commands, { action, values }),
-    /* @__PURE__ */ a4("footer", { children: [
-      /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: close, children: "Back" }),
-      /* @__PURE__ */ a4("button", { type: "submit", class: `button ${action.isDangerous ? "danger-fill" : "primary"}`, disabled: !isReady, children: action.verb })
+    a4(Commands, { action, values }),
+    a4("footer", { children: [
+      a4("button", { type: "button", class: "button", onClick: close, children: "Back" }),
+      a4("button", { type: "submit", class: `button ${action.isDangerous ? "danger-fill" : "primary"}`, disabled: !isReady, children: action.verb })
     ] })
   ] }) });
 }
 function Commands({ action, values }) {
-  return /* @__PURE__ */ a4("details", { class: "commands", children: [
-    /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
-    [asCommand(action, values), curlCommand(action, values)].map((text) => /* @__PURE__ */ a4("div", { class: "command", children: [
-      /* @__PURE__ */ a4("pre", { children: text }),
-      /* @__PURE__ */ a4(Copy, { text, label: "Copy command" })
+  return a4("details", { class: "commands", children: [
+    a4("summary", { children: "The same from a terminal" }),
+    [asCommand(action, values), curlCommand(action, values)].map((text) => a4("div", { class: "command", children: [
+      a4("pre", { children: text }),
+      a4(Copy, { text, label: "Copy command" })
     ] }, text.slice(0, 8)))
   ] });
 }
@@ -2628,14 +2583,14 @@ function Field({ field, value, change }) {
   const id = P2();
   const shared = { id, name: field.name, value, "aria-describedby": field.hint ? `${id}-hint` : void 0 };
   if (field.kind === "check")
-    return /* @__PURE__ */ a4("label", { class: "field check", children: [
-      /* @__PURE__ */ a4("input", { type: "checkbox", checked: value === "true", onChange: (event) => change(String(event.currentTarget.checked)) }),
-      /* @__PURE__ */ a4("span", { children: field.label })
+    return a4("label", { class: "field check", children: [
+      a4("input", { type: "checkbox", checked: value === "true", onChange: (event) => change(String(event.currentTarget.checked)) }),
+      a4("span", { children: field.label })
     ] });
-  return /* @__PURE__ */ a4("div", { class: "field", children: [
-    /* @__PURE__ */ a4("label", { for: id, children: field.label }),
-    field.kind === "select" ? /* @__PURE__ */ a4("select", { ...shared, onChange: (event) => change(event.currentTarget.value), children: field.options.map((option2) => /* @__PURE__ */ a4("option", { children: option2 }, option2)) }) : field.kind === "json" || field.kind === "long" ? /* @__PURE__ */ a4("textarea", { ...shared, class: field.kind === "json" ? "mono" : "", rows: field.kind === "json" ? 10 : 3, spellcheck: false, onInput: (event) => change(event.currentTarget.value) }) : /* @__PURE__ */ a4("input", { ...shared, inputMode: field.kind === "number" ? "numeric" : void 0, autocomplete: "off", onInput: (event) => change(event.currentTarget.value) }),
-    field.hint && /* @__PURE__ */ a4("p", { class: "hint", id: `${id}-hint`, children: field.hint })
+  return a4("div", { class: "field", children: [
+    a4("label", { for: id, children: field.label }),
+    field.kind === "select" ? a4("select", { ...shared, onChange: (event) => change(event.currentTarget.value), children: field.options.map((option2) => a4("option", { children: option2 }, option2)) }) : field.kind === "json" || field.kind === "long" ? a4("textarea", { ...shared, class: field.kind === "json" ? "mono" : "", rows: field.kind === "json" ? 10 : 3, spellcheck: false, onInput: (event) => change(event.currentTarget.value) }) : a4("input", { ...shared, inputMode: field.kind === "number" ? "numeric" : void 0, autocomplete: "off", onInput: (event) => change(event.currentTarget.value) }),
+    field.hint && a4("p", { class: "hint", id: `${id}-hint`, children: field.hint })
   ] });
 }
 
@@ -2644,20 +2599,20 @@ var isHelpOpen = y3(false);
 function Help() {
   if (!isHelpOpen.value) return null;
   const seen2 = new Map(bindings().map((binding) => [binding.keys, binding]));
-  return /* @__PURE__ */ a4(Dialog, { title: "Keys", close: () => isHelpOpen.value = false, class: "help", children: [
-    /* @__PURE__ */ a4("div", { class: "help-keys", children: [...seen2.values()].map((binding) => /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("span", { children: binding.about }),
-      /* @__PURE__ */ a4("span", { children: binding.keys.split(" ").map((key) => /* @__PURE__ */ a4("kbd", { children: key }, key)) })
+  return a4(Dialog, { title: "Keys", close: () => isHelpOpen.value = false, class: "help", children: [
+    a4("div", { class: "help-keys", children: [...seen2.values()].map((binding) => a4("div", { children: [
+      a4("span", { children: binding.about }),
+      a4("span", { children: binding.keys.split(" ").map((key) => a4("kbd", { children: key }, key)) })
     ] }, binding.keys)) }),
-    /* @__PURE__ */ a4("label", { class: "field check", children: [
-      /* @__PURE__ */ a4("input", { type: "checkbox", checked: singleKeys.value, onChange: (event) => singleKeys.value = event.currentTarget.checked }),
-      /* @__PURE__ */ a4("span", { children: "Single keys do something (Ctrl+K always works)" })
+    a4("label", { class: "field check", children: [
+      a4("input", { type: "checkbox", checked: singleKeys.value, onChange: (event) => singleKeys.value = event.currentTarget.checked }),
+      a4("span", { children: "Single keys do something (Ctrl+K always works)" })
     ] }),
-    /* @__PURE__ */ a4("p", { class: "hint", children: [
+    a4("p", { class: "hint", children: [
       "The console calls the public HTTP API and nothing else: whatever it does, ",
-      /* @__PURE__ */ a4("code", { children: "curl" }),
+      a4("code", { children: "curl" }),
       " and ",
-      /* @__PURE__ */ a4("code", { children: "holdfast" }),
+      a4("code", { children: "holdfast" }),
       " can do."
     ] })
   ] });
@@ -2707,65 +2662,65 @@ function Shell({ children }) {
   const [isOpen, setOpen] = d2(false);
   A2(() => setOpen(false), [place.value]);
   useKeys(ENTRIES.filter((entry) => entry.key).map((entry) => ({ keys: `g ${entry.key}`, about: `Go to ${entry.label}`, run: () => document.getElementById(`nav-${entry.page}`)?.click() })));
-  return /* @__PURE__ */ a4("div", { class: `shell ${isOpen ? "menu-open" : ""} ${isNarrow.value ? "narrow" : ""}`, children: [
-    /* @__PURE__ */ a4("a", { class: "skip", href: "#main", children: "Skip to the content" }),
-    /* @__PURE__ */ a4(Sidebar, {}),
-    /* @__PURE__ */ a4("button", { type: "button", class: "scrim", "aria-label": "Close the menu", tabIndex: -1, onClick: () => setOpen(false) }),
-    /* @__PURE__ */ a4("div", { class: "stage", children: [
-      /* @__PURE__ */ a4(TopBar, { openMenu: () => setOpen(!isOpen), isOpen }),
-      /* @__PURE__ */ a4(Banners, {}),
-      /* @__PURE__ */ a4("main", { id: "main", tabIndex: -1, children })
+  return a4("div", { class: `shell ${isOpen ? "menu-open" : ""} ${isNarrow.value ? "narrow" : ""}`, children: [
+    a4("a", { class: "skip", href: "#main", children: "Skip to the content" }),
+    a4(Sidebar, {}),
+    a4("button", { type: "button", class: "scrim", "aria-label": "Close the menu", tabIndex: -1, onClick: () => setOpen(false) }),
+    a4("div", { class: "stage", children: [
+      a4(TopBar, { openMenu: () => setOpen(!isOpen), isOpen }),
+      a4(Banners, {}),
+      a4("main", { id: "main", tabIndex: -1, children })
     ] })
   ] });
 }
 function Sidebar() {
-  return /* @__PURE__ */ a4("nav", { class: "sidebar", "aria-label": "Pages", id: "sidebar", children: [
-    /* @__PURE__ */ a4("a", { class: "brand", href: to([]), "aria-label": "Holdfast, overview", children: [
-      /* @__PURE__ */ a4("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "mark", children: /* @__PURE__ */ a4("path", { d: "M12 2.500v6M12 15.500v6M5 7.500c0 5 14 4 14 9M19 7.500c0 5-14 4-14 9" }) }),
-      /* @__PURE__ */ a4("span", { children: "Holdfast" })
+  return a4("nav", { class: "sidebar", "aria-label": "Pages", id: "sidebar", children: [
+    a4("a", { class: "brand", href: to([]), "aria-label": "Holdfast, overview", children: [
+      a4("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "mark", children: a4("path", { d: "M12 2.500v6M12 15.500v6M5 7.500c0 5 14 4 14 9M19 7.500c0 5-14 4-14 9" }) }),
+      a4("span", { children: "Holdfast" })
     ] }),
-    /* @__PURE__ */ a4("div", { class: "nav-groups", children: GROUPS.map(([name, entries]) => /* @__PURE__ */ a4("div", { class: "nav-group", children: [
-      name && /* @__PURE__ */ a4("h2", { children: name }),
-      entries.map((entry) => /* @__PURE__ */ a4("a", { id: `nav-${entry.page}`, href: to(entry.page ? [entry.page] : []), "aria-current": page.value === entry.page ? "page" : void 0, title: entry.label, children: [
-        /* @__PURE__ */ a4(Icon, { name: entry.icon }),
-        /* @__PURE__ */ a4("span", { children: entry.label }),
-        entry.page === "inbox" && inboxCount.value > 0 && /* @__PURE__ */ a4("b", { class: "badge", children: count(inboxCount.value) })
+    a4("div", { class: "nav-groups", children: GROUPS.map(([name, entries]) => a4("div", { class: "nav-group", children: [
+      name && a4("h2", { children: name }),
+      entries.map((entry) => a4("a", { id: `nav-${entry.page}`, href: to(entry.page ? [entry.page] : []), "aria-current": page.value === entry.page ? "page" : void 0, title: entry.label, children: [
+        a4(Icon, { name: entry.icon }),
+        a4("span", { children: entry.label }),
+        entry.page === "inbox" && inboxCount.value > 0 && a4("b", { class: "badge", children: count(inboxCount.value) })
       ] }, entry.page))
     ] }, name)) }),
-    /* @__PURE__ */ a4(Account, {})
+    a4(Account, {})
   ] });
 }
 function Account() {
   const caller = me.value;
   const tenants = caller?.tenants ?? [];
-  return /* @__PURE__ */ a4("div", { class: "account", children: [
-    caller && !caller.key_tenant && tenants.length > 0 && /* @__PURE__ */ a4("label", { children: [
-      /* @__PURE__ */ a4("span", { class: "hidden", children: "Tenant" }),
-      /* @__PURE__ */ a4("select", { value: tenant.value ?? "", onChange: (event) => chooseTenant(event.currentTarget.value || null), children: [
-        /* @__PURE__ */ a4("option", { value: "", children: "All tenants" }),
-        tenants.map((name) => /* @__PURE__ */ a4("option", { value: name, children: name }, name))
+  return a4("div", { class: "account", children: [
+    caller && !caller.key_tenant && tenants.length > 0 && a4("label", { children: [
+      a4("span", { class: "hidden", children: "Tenant" }),
+      a4("select", { value: tenant.value ?? "", onChange: (event) => chooseTenant(event.currentTarget.value || null), children: [
+        a4("option", { value: "", children: "All tenants" }),
+        tenants.map((name) => a4("option", { value: name, children: name }, name))
       ] })
     ] }),
-    /* @__PURE__ */ a4("div", { class: "account-row", children: [
-      /* @__PURE__ */ a4(Icon, { name: "person" }),
-      /* @__PURE__ */ a4("span", { class: "clip", title: caller?.roles.join(", "), children: caller?.name || caller?.key || (caller?.access === "open" ? "open access" : "…") }),
-      caller?.session_expires_at && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => void logOut(), children: "Log out" })
+    a4("div", { class: "account-row", children: [
+      a4(Icon, { name: "person" }),
+      a4("span", { class: "clip", title: caller?.roles.join(", "), children: caller?.name || caller?.key || (caller?.access === "open" ? "open access" : "…") }),
+      caller?.session_expires_at && a4("button", { type: "button", class: "link", onClick: () => void logOut(), children: "Log out" })
     ] })
   ] });
 }
 var NEXT = { auto: "light", light: "dark", dark: "auto" };
 function TopBar({ openMenu, isOpen }) {
-  return /* @__PURE__ */ a4("header", { class: "topbar", children: [
-    /* @__PURE__ */ a4("button", { type: "button", class: "icon-button menu", "aria-label": "Menu", "aria-expanded": isOpen, "aria-controls": "sidebar", onClick: openMenu, children: /* @__PURE__ */ a4(Icon, { name: "menu" }) }),
-    /* @__PURE__ */ a4("button", { type: "button", class: "find", onClick: () => isPaletteOpen.value = true, children: [
-      /* @__PURE__ */ a4(Icon, { name: "search" }),
-      /* @__PURE__ */ a4("span", { children: "Find a page or paste an id" }),
-      /* @__PURE__ */ a4("kbd", { children: "/" })
+  return a4("header", { class: "topbar", children: [
+    a4("button", { type: "button", class: "icon-button menu", "aria-label": "Menu", "aria-expanded": isOpen, "aria-controls": "sidebar", onClick: openMenu, children: a4(Icon, { name: "menu" }) }),
+    a4("button", { type: "button", class: "find", onClick: () => isPaletteOpen.value = true, children: [
+      a4(Icon, { name: "search" }),
+      a4("span", { children: "Find a page or paste an id" }),
+      a4("kbd", { children: "/" })
     ] }),
-    /* @__PURE__ */ a4("div", { class: "tools", children: [
-      /* @__PURE__ */ a4(Live, {}),
-      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": `Theme: ${theme.value}`, title: `Theme: ${theme.value}`, onClick: () => theme.value = NEXT[theme.value], children: /* @__PURE__ */ a4(Icon, { name: theme.value === "auto" ? "auto" : theme.value === "light" ? "sun" : "moon" }) }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Keys and help", title: "Keys and help (?)", onClick: () => isHelpOpen.value = true, children: /* @__PURE__ */ a4(Icon, { name: "help" }) })
+    a4("div", { class: "tools", children: [
+      a4(Live, {}),
+      a4("button", { type: "button", class: "icon-button", "aria-label": `Theme: ${theme.value}`, title: `Theme: ${theme.value}`, onClick: () => theme.value = NEXT[theme.value], children: a4(Icon, { name: theme.value === "auto" ? "auto" : theme.value === "light" ? "sun" : "moon" }) }),
+      a4("button", { type: "button", class: "icon-button", "aria-label": "Keys and help", title: "Keys and help (?)", onClick: () => isHelpOpen.value = true, children: a4(Icon, { name: "help" }) })
     ] })
   ] });
 }
@@ -2773,21 +2728,21 @@ var LINKS = { connecting: "Connecting", live: "Live", polling: "Every 5 s", lost
 function Live() {
   const isPaused = paused.value;
   const tone = link.value === "lost" ? "danger" : isPaused ? "warn" : "good";
-  return /* @__PURE__ */ a4("button", { type: "button", class: `live tone-${tone}`, "aria-pressed": isPaused, title: isPaused ? "Paused: press to go on" : "Press to pause", onClick: () => pause(!isPaused), children: [
-    /* @__PURE__ */ a4("i", { "aria-hidden": "true" }),
+  return a4("button", { type: "button", class: `live tone-${tone}`, "aria-pressed": isPaused, title: isPaused ? "Paused: press to go on" : "Press to pause", onClick: () => pause(!isPaused), children: [
+    a4("i", { "aria-hidden": "true" }),
     isPaused ? held.value ? `Paused, ${count(held.value)} changes` : "Paused" : LINKS[link.value]
   ] });
 }
 function Banners() {
   const lost = lostAt.value;
-  return /* @__PURE__ */ a4($, { children: [
-    me.value?.banner && /* @__PURE__ */ a4("div", { class: "banner tone-warn", role: "note", children: [
-      /* @__PURE__ */ a4(Icon, { name: "info" }),
-      /* @__PURE__ */ a4("span", { children: /* @__PURE__ */ a4(Marked, { text: me.value.banner }) })
+  return a4($, { children: [
+    me.value?.banner && a4("div", { class: "banner tone-warn", role: "note", children: [
+      a4(Icon, { name: "info" }),
+      a4("span", { children: a4(Marked, { text: me.value.banner }) })
     ] }),
-    lost !== null && /* @__PURE__ */ a4("div", { class: "banner tone-danger", role: "alert", children: [
-      /* @__PURE__ */ a4(Icon, { name: "cause" }),
-      /* @__PURE__ */ a4("span", { children: [
+    lost !== null && a4("div", { class: "banner tone-danger", role: "alert", children: [
+      a4(Icon, { name: "cause" }),
+      a4("span", { children: [
         "Connection lost ",
         span(Math.max(0, now.value - lost)),
         " ago. What you see may be old; the console tries again by itself."
@@ -2805,7 +2760,7 @@ function seen(title, href) {
 }
 var ICONS = { execution: "runs", graph: "graph", waitpoint: "inbox", session: "session", worker: "worker", key: "key", queue: "queue", schedule: "schedule", deployment: "deployment", request: "audit" };
 function Palette() {
-  return isPaletteOpen.value ? /* @__PURE__ */ a4(Open, {}) : null;
+  return isPaletteOpen.value ? a4(Open, {}) : null;
 }
 function Open() {
   const [text, setText] = d2("");
@@ -2849,10 +2804,10 @@ function Open() {
     else return;
     event.preventDefault();
   };
-  return /* @__PURE__ */ a4("dialog", { ref: dialog, class: "palette", "aria-label": "Find", onClose: close, onClick: (event) => event.target === dialog.current && close(), children: [
-    /* @__PURE__ */ a4("div", { class: "palette-input", children: [
-      /* @__PURE__ */ a4(Icon, { name: "search" }),
-      /* @__PURE__ */ a4(
+  return a4("dialog", { ref: dialog, class: "palette", "aria-label": "Find", onClose: close, onClick: (event) => event.target === dialog.current && close(), children: [
+    a4("div", { class: "palette-input", children: [
+      a4(Icon, { name: "search" }),
+      a4(
         "input",
         {
           autofocus: true,
@@ -2868,14 +2823,14 @@ function Open() {
           spellcheck: false
         }
       ),
-      /* @__PURE__ */ a4("kbd", { children: "Esc" })
+      a4("kbd", { children: "Esc" })
     ] }),
-    /* @__PURE__ */ a4("ul", { id: "palette-hits", role: "listbox", "aria-label": "Found", children: hits.map((hit, index) => /* @__PURE__ */ a4("li", { id: `hit-${index}`, role: "option", "aria-selected": index === at, onClick: () => open(hit), onMouseMove: () => setAt(index), children: [
-      /* @__PURE__ */ a4(Icon, { name: hit.icon }),
-      /* @__PURE__ */ a4("span", { class: "clip", children: hit.title }),
-      /* @__PURE__ */ a4("span", { class: "faint", children: hit.note })
+    a4("ul", { id: "palette-hits", role: "listbox", "aria-label": "Found", children: hits.map((hit, index) => a4("li", { id: `hit-${index}`, role: "option", "aria-selected": index === at, onClick: () => open(hit), onMouseMove: () => setAt(index), children: [
+      a4(Icon, { name: hit.icon }),
+      a4("span", { class: "clip", children: hit.title }),
+      a4("span", { class: "faint", children: hit.note })
     ] }, hit.href)) }),
-    !hits.length && /* @__PURE__ */ a4("p", { class: "palette-none", children: "Nothing has this name or id." })
+    !hits.length && a4("p", { class: "palette-none", children: "Nothing has this name or id." })
   ] });
 }
 function pagesFor(text) {
@@ -2891,13 +2846,13 @@ function pagesFor(text) {
 // console/parts/chart.tsx
 function StackedBar({ parts, label }) {
   const whole = parts.reduce((sum, part) => sum + part.value, 0) || 1;
-  return /* @__PURE__ */ a4("div", { class: "stacked", role: "img", "aria-label": label, children: parts.map(
-    (part, at) => part.value > 0 && /* @__PURE__ */ a4("span", { class: `stacked-part ${part.tone ? `tone-${part.tone}` : `hue-${at % 6}`}`, style: { width: `${part.value / whole * 100}%` }, title: `${part.name}: ${part.value}` }, part.name)
+  return a4("div", { class: "stacked", role: "img", "aria-label": label, children: parts.map(
+    (part, at) => part.value > 0 && a4("span", { class: `stacked-part ${part.tone ? `tone-${part.tone}` : `hue-${at % 6}`}`, style: { width: `${part.value / whole * 100}%` }, title: `${part.name}: ${part.value}` }, part.name)
   ) });
 }
 function StateBar({ counts }) {
   const parts = Object.entries(counts).map(([name, value]) => ({ name, value, tone: toneOf(name) }));
-  return /* @__PURE__ */ a4(StackedBar, { parts, label: parts.map((part) => `${part.value} ${part.name}`).join(", ") });
+  return a4(StackedBar, { parts, label: parts.map((part) => `${part.value} ${part.name}`).join(", ") });
 }
 
 // console/parts/split.tsx
@@ -2908,7 +2863,7 @@ function SplitEditor({ where, deployment }) {
   const choices = deployment.revisions.filter((one) => one.lifecycle === "ready");
   const [weights, setWeights] = d2(before);
   A2(() => setWeights(before), [deployment.split.generation]);
-  if (!choices.length) return /* @__PURE__ */ a4(Card, { title: "Split", children: /* @__PURE__ */ a4("p", { class: "pad faint", children: "No revision is ready to serve." }) });
+  if (!choices.length) return a4(Card, { title: "Split", children: a4("p", { class: "pad faint", children: "No revision is ready to serve." }) });
   const set = (id, value) => setWeights(balanced(choices.map((one) => one.id), weights, id, value));
   const isChanged = choices.some((one) => (weights[one.id] ?? 0) !== (before[one.id] ?? 0));
   const entries = choices.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => ({ revision: one.id, weight_bps: weights[one.id] }));
@@ -2924,26 +2879,26 @@ function SplitEditor({ where, deployment }) {
     role: "operator",
     done: (reply) => `Generation ${reply.generation} serves.`
   });
-  return /* @__PURE__ */ a4(Card, { title: "Split of new sessions", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
-    /* @__PURE__ */ a4(StackedBar, { parts: choices.map((one) => ({ name: one.id, value: weights[one.id] ?? 0 })), label: "Split" }),
-    choices.map((one, at) => /* @__PURE__ */ a4("div", { class: "split-row", children: [
-      /* @__PURE__ */ a4("i", { class: `dot hue-${at % 6}`, "aria-hidden": "true" }),
-      /* @__PURE__ */ a4("span", { class: "clip strong", children: one.id }),
-      /* @__PURE__ */ a4("input", { type: "range", min: 0, max: WHOLE, step: 100, value: weights[one.id] ?? 0, "aria-label": `Share of ${one.id}`, "aria-valuetext": percent(weights[one.id] ?? 0), onInput: (event) => set(one.id, Number(event.currentTarget.value)) }),
-      /* @__PURE__ */ a4("input", { class: "bps", inputMode: "numeric", value: weights[one.id] ?? 0, "aria-label": `Basis points of ${one.id}`, onChange: (event) => set(one.id, Number(event.currentTarget.value) || 0) }),
-      /* @__PURE__ */ a4("span", { class: "num faint", children: percent(weights[one.id] ?? 0) })
+  return a4(Card, { title: "Split of new sessions", children: a4("div", { class: "pad stack", children: [
+    a4(StackedBar, { parts: choices.map((one) => ({ name: one.id, value: weights[one.id] ?? 0 })), label: "Split" }),
+    choices.map((one, at) => a4("div", { class: "split-row", children: [
+      a4("i", { class: `dot hue-${at % 6}`, "aria-hidden": "true" }),
+      a4("span", { class: "clip strong", children: one.id }),
+      a4("input", { type: "range", min: 0, max: WHOLE, step: 100, value: weights[one.id] ?? 0, "aria-label": `Share of ${one.id}`, "aria-valuetext": percent(weights[one.id] ?? 0), onInput: (event) => set(one.id, Number(event.currentTarget.value)) }),
+      a4("input", { class: "bps", inputMode: "numeric", value: weights[one.id] ?? 0, "aria-label": `Basis points of ${one.id}`, onChange: (event) => set(one.id, Number(event.currentTarget.value) || 0) }),
+      a4("span", { class: "num faint", children: percent(weights[one.id] ?? 0) })
     ] }, one.id)),
-    /* @__PURE__ */ a4("div", { class: "buttons", children: [
-      /* @__PURE__ */ a4("span", { class: "faint small", children: [
+    a4("div", { class: "buttons", children: [
+      a4("span", { class: "faint small", children: [
         choices.at(-1).id,
         ":"
       ] }),
-      PRESETS.map((value) => /* @__PURE__ */ a4("button", { type: "button", class: "button slim", onClick: () => set(choices.at(-1).id, value), children: percent(value) }, value))
+      PRESETS.map((value) => a4("button", { type: "button", class: "button slim", onClick: () => set(choices.at(-1).id, value), children: percent(value) }, value))
     ] }),
-    isChanged && /* @__PURE__ */ a4("ul", { class: "foretold", role: "status", children: foretold(deployment, weights).map((text) => /* @__PURE__ */ a4("li", { children: text }, text)) }),
-    /* @__PURE__ */ a4("div", { class: "buttons end", children: [
-      isChanged && /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => setWeights(before), children: "Undo" }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "button primary", disabled: !isChanged || !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: save, children: "Change the split" })
+    isChanged && a4("ul", { class: "foretold", role: "status", children: foretold(deployment, weights).map((text) => a4("li", { children: text }, text)) }),
+    a4("div", { class: "buttons end", children: [
+      isChanged && a4("button", { type: "button", class: "button", onClick: () => setWeights(before), children: "Undo" }),
+      a4("button", { type: "button", class: "button primary", disabled: !isChanged || !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: save, children: "Change the split" })
     ] })
   ] }) });
 }
@@ -2973,10 +2928,10 @@ function foretold(deployment, weights) {
 function Split({ deployment }) {
   const parts = deployment.split.entries.map((entry) => ({ name: entry.revision, value: entry.weight_bps }));
   const words2 = parts.map((part) => `${part.name} ${percent(part.value)}`).join(", ");
-  return parts.length ? /* @__PURE__ */ a4("span", { class: "split-cell", children: [
-    /* @__PURE__ */ a4(StackedBar, { parts, label: words2 }),
-    /* @__PURE__ */ a4("span", { class: "faint small", children: words2 })
-  ] }) : /* @__PURE__ */ a4("span", { class: "faint", children: "no revision serves" });
+  return parts.length ? a4("span", { class: "split-cell", children: [
+    a4(StackedBar, { parts, label: words2 }),
+    a4("span", { class: "faint small", children: words2 })
+  ] }) : a4("span", { class: "faint", children: "no revision serves" });
 }
 function Deployments() {
   const env = param("env") || "local";
@@ -2988,11 +2943,11 @@ function Deployments() {
     [scope.value, env],
     { when: of("deployment"), every: 5e3 }
   );
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Deployments", sub: "A deployment routes new sessions to revisions by weight. Sessions that have begun stay where they are." }),
-    /* @__PURE__ */ a4(Show, { of: found, children: ({ envs, deployments }) => /* @__PURE__ */ a4($, { children: [
-      envs.length > 1 && /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "Environments", children: envs.map((name) => /* @__PURE__ */ a4("a", { href: here({ env: name === "local" ? null : name }), "aria-current": name === env ? "true" : void 0, children: name }, name)) }),
-      deployments.length ? /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Deployments", sub: "A deployment routes new sessions to revisions by weight. Sessions that have begun stay where they are." }),
+    a4(Show, { of: found, children: ({ envs, deployments }) => a4($, { children: [
+      envs.length > 1 && a4("nav", { class: "strip", "aria-label": "Environments", children: envs.map((name) => a4("a", { href: here({ env: name === "local" ? null : name }), "aria-current": name === env ? "true" : void 0, children: name }, name)) }),
+      deployments.length ? a4(Card, { children: a4(
         Table,
         {
           label: "Deployments",
@@ -3000,17 +2955,17 @@ function Deployments() {
           keyOf: (row) => `${row.tenant} ${row.id}`,
           href: (row) => to(["deployments", row.env, row.id]),
           columns: [
-            { id: "id", label: "Deployment", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["deployments", row.env, row.id]), children: row.id }) },
+            { id: "id", label: "Deployment", cell: (row) => a4("a", { class: "strong", href: to(["deployments", row.env, row.id]), children: row.id }) },
             { id: "pack", label: "Pack or app", drop: "narrow", cell: (row) => row.pack ?? row.app },
-            { id: "split", label: "Split", kind: "grow", cell: (row) => /* @__PURE__ */ a4(Split, { deployment: row }) },
+            { id: "split", label: "Split", kind: "grow", cell: (row) => a4(Split, { deployment: row }) },
             { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.running, 0)) },
             { id: "waiting", label: "Waiting", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.waiting, 0)) },
             { id: "revisions", label: "Revisions", kind: "num", drop: "medium", cell: (row) => row.revisions.length },
             { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
-            { id: "at", label: "Split since", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.split.at }) }
+            { id: "at", label: "Split since", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.split.at }) }
           ]
         }
-      ) }) : /* @__PURE__ */ a4(Empty, { icon: "deployment", title: `Nothing is deployed to ${env}`, command: "holdfast deploy examples/packs/support", children: "A deployment makes a pack or an app answer people." })
+      ) }) : a4(Empty, { icon: "deployment", title: `Nothing is deployed to ${env}`, command: "holdfast deploy examples/packs/support", children: "A deployment makes a pack or an app answer people." })
     ] }) })
   ] });
 }
@@ -3032,43 +2987,43 @@ function Deployment({ env, id }) {
     { when: of("deployment", "session"), every: 4e3 }
   );
   A2(() => seen(`Deployment ${id}`, to(["deployments", env, id])), [env, id]);
-  return /* @__PURE__ */ a4(Show, { of: found, children: (data) => /* @__PURE__ */ a4(Found, { facts: data }) });
+  return a4(Show, { of: found, children: (data) => a4(Found, { facts: data }) });
 }
 function Found({ facts: { deployment, rollouts, events: events2 } }) {
   const where = { env: deployment.env, d: deployment.id, tenant: deployment.tenant };
   const weights = new Map(deployment.split.entries.map((entry) => [entry.revision, entry.weight_bps]));
   const active = rollouts.find((one) => one.state === "running" || one.state === "paused");
   const chosen2 = deployment.revisions.find((one) => one.id === param("revision"));
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(
       Head,
       {
         up: { label: "Deployments", page: "deployments" },
         title: deployment.id,
-        sub: /* @__PURE__ */ a4("span", { class: "head-facts", children: [
-          /* @__PURE__ */ a4("span", { children: deployment.pack ? `pack ${deployment.pack}` : `app ${deployment.app}` }),
-          /* @__PURE__ */ a4("span", { children: [
+        sub: a4("span", { class: "head-facts", children: [
+          a4("span", { children: deployment.pack ? `pack ${deployment.pack}` : `app ${deployment.app}` }),
+          a4("span", { children: [
             "environment ",
             deployment.env
           ] }),
-          /* @__PURE__ */ a4("span", { children: [
+          a4("span", { children: [
             "tenant ",
             deployment.tenant
           ] }),
-          /* @__PURE__ */ a4("span", { children: [
+          a4("span", { children: [
             "generation ",
             deployment.split.generation,
             deployment.split.by ? ` by ${deployment.split.by}` : "",
             " ",
-            deployment.split.at && /* @__PURE__ */ a4(Time, { at: deployment.split.at })
+            deployment.split.at && a4(Time, { at: deployment.split.at })
           ] })
         ] }),
-        children: deployment.past.length > 0 && /* @__PURE__ */ a4(Button, { action: rollbackAction(where, deployment) })
+        children: deployment.past.length > 0 && a4(Button, { action: rollbackAction(where, deployment) })
       }
     ),
-    /* @__PURE__ */ a4(Split, { deployment }),
-    active && /* @__PURE__ */ a4(Rollout, { rollout: active, where }),
-    /* @__PURE__ */ a4(Card, { title: "Revisions", children: /* @__PURE__ */ a4(
+    a4(Split, { deployment }),
+    active && a4(Rollout, { rollout: active, where }),
+    a4(Card, { title: "Revisions", children: a4(
       Table,
       {
         label: "Revisions",
@@ -3076,39 +3031,39 @@ function Found({ facts: { deployment, rollouts, events: events2 } }) {
         keyOf: (row) => row.id,
         chosen: param("revision"),
         columns: [
-          { id: "id", label: "Revision", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: here({ revision: row.id }), children: row.id }) },
-          { id: "lifecycle", label: "Lifecycle", cell: (row) => /* @__PURE__ */ a4(State, { name: row.lifecycle }) },
+          { id: "id", label: "Revision", cell: (row) => a4("a", { class: "strong", href: here({ revision: row.id }), children: row.id }) },
+          { id: "lifecycle", label: "Lifecycle", cell: (row) => a4(State, { name: row.lifecycle }) },
           { id: "gate", label: "Held by", drop: "medium", cell: (row) => gateWords(row) },
-          { id: "weight", label: "Weight", kind: "num", cell: (row) => weights.get(row.id) ? percent(weights.get(row.id)) : /* @__PURE__ */ a4("span", { class: "faint", children: "0 %" }) },
+          { id: "weight", label: "Weight", kind: "num", cell: (row) => weights.get(row.id) ? percent(weights.get(row.id)) : a4("span", { class: "faint", children: "0 %" }) },
           { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.running) },
-          { id: "waiting", label: "Waiting", kind: "num", cell: (row) => /* @__PURE__ */ a4("a", { class: "link", href: here({ revision: row.id }), children: count(row.waiting) }) },
-          { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.oldest_wait }) },
-          { id: "digest", label: "Digest", kind: "id", drop: "medium", cell: (row) => row.digest && /* @__PURE__ */ a4("span", { class: "id", children: [
+          { id: "waiting", label: "Waiting", kind: "num", cell: (row) => a4("a", { class: "link", href: here({ revision: row.id }), children: count(row.waiting) }) },
+          { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.oldest_wait }) },
+          { id: "digest", label: "Digest", kind: "id", drop: "medium", cell: (row) => row.digest && a4("span", { class: "id", children: [
             middle(row.digest.replace("sha256:", ""), 14),
-            /* @__PURE__ */ a4(Copy, { text: row.digest, label: "Copy digest" })
+            a4(Copy, { text: row.digest, label: "Copy digest" })
           ] }) },
-          { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.staged_at }) },
-          { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb)) }
+          { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.staged_at }) },
+          { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => a4(Button, { action, tone: "slim" }, action.verb)) }
         ]
       }
     ) }),
-    chosen2 && /* @__PURE__ */ a4(Holders, { where, revision: chosen2 }),
-    /* @__PURE__ */ a4("div", { class: "columns", children: [
-      /* @__PURE__ */ a4(SplitEditor, { where, deployment }),
-      /* @__PURE__ */ a4(Card, { title: "What has changed", children: events2.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: events2.map((event, at) => /* @__PURE__ */ a4("li", { children: [
-        /* @__PURE__ */ a4("div", { class: "line", children: [
-          /* @__PURE__ */ a4("span", { class: "line-main", children: [
+    chosen2 && a4(Holders, { where, revision: chosen2 }),
+    a4("div", { class: "columns", children: [
+      a4(SplitEditor, { where, deployment }),
+      a4(Card, { title: "What has changed", children: events2.length ? a4("ul", { class: "lines", children: events2.map((event, at) => a4("li", { children: [
+        a4("div", { class: "line", children: [
+          a4("span", { class: "line-main", children: [
             phrase(event.event),
             " ",
             event.revision ?? ""
           ] }),
-          /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+          a4("span", { class: "line-sub", children: [
             event.generation !== null && `generation ${event.generation}, `,
             event.by ? `by ${event.by}` : "by the server"
           ] })
         ] }),
-        /* @__PURE__ */ a4("span", { class: "line-end", children: /* @__PURE__ */ a4(Time, { at: event.at }) })
-      ] }, at)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing yet." }) })
+        a4("span", { class: "line-end", children: a4(Time, { at: event.at }) })
+      ] }, at)) }) : a4("p", { class: "pad faint", children: "Nothing yet." }) })
     ] })
   ] });
 }
@@ -3130,9 +3085,9 @@ function Holders({ where, revision }) {
     [revision.id],
     { every: 5e3 }
   );
-  return /* @__PURE__ */ a4(Card, { title: `What holds revision ${revision.id}`, children: /* @__PURE__ */ a4(Show, { of: found, rows: 3, children: ({ needs, figures: figures2 }) => /* @__PURE__ */ a4($, { children: [
-    figures2 && /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Facts, { rows: [["Turns lately", count(figures2.turns)], ["Failed", figures2.error_rate_bps === null ? "too few to say" : percent(figures2.error_rate_bps)], ["Latency p95", figures2.p95_ms === null ? "too few to say" : span(figures2.p95_ms)], revision.deadline_at !== null && ["Drained by", /* @__PURE__ */ a4(Time, { at: revision.deadline_at })]] }) }),
-    needs.length ? /* @__PURE__ */ a4(
+  return a4(Card, { title: `What holds revision ${revision.id}`, children: a4(Show, { of: found, rows: 3, children: ({ needs, figures: figures2 }) => a4($, { children: [
+    figures2 && a4("div", { class: "pad", children: a4(Facts, { rows: [["Turns lately", count(figures2.turns)], ["Failed", figures2.error_rate_bps === null ? "too few to say" : percent(figures2.error_rate_bps)], ["Latency p95", figures2.p95_ms === null ? "too few to say" : span(figures2.p95_ms)], revision.deadline_at !== null && ["Drained by", a4(Time, { at: revision.deadline_at })]] }) }),
+    needs.length ? a4(
       Table,
       {
         label: "Holders",
@@ -3140,37 +3095,37 @@ function Holders({ where, revision }) {
         keyOf: (row) => row.execution,
         href: (row) => to(["runs", row.execution]),
         columns: [
-          { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
-          { id: "session", label: "Session", kind: "id", cell: (row) => row.session && /* @__PURE__ */ a4(Id, { id: row.session, href: to(["sessions", row.session]) }) },
-          { id: "run", label: "Run", kind: "id", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.execution, href: to(["runs", row.execution]) }) },
+          { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
+          { id: "session", label: "Session", kind: "id", cell: (row) => row.session && a4(Id, { id: row.session, href: to(["sessions", row.session]) }) },
+          { id: "run", label: "Run", kind: "id", drop: "narrow", cell: (row) => a4(Id, { id: row.execution, href: to(["runs", row.execution]) }) },
           { id: "hold", label: "Waits for", cell: (row) => phrase(row.hold) },
-          { id: "since", label: "Since", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.since }) }
+          { id: "since", label: "Since", kind: "num", cell: (row) => a4(Time, { at: row.since }) }
         ]
       }
-    ) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing needs it." })
+    ) : a4("p", { class: "pad faint", children: "Nothing needs it." })
   ] }) }) });
 }
 function Rollout({ rollout, where }) {
-  return /* @__PURE__ */ a4(
+  return a4(
     Card,
     {
       title: `Rollout of ${rollout.revision}`,
-      extra: /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4(State, { name: rollout.state }),
-        rolloutActions(where, rollout).map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb))
+      extra: a4($, { children: [
+        a4(State, { name: rollout.state }),
+        rolloutActions(where, rollout).map((action) => a4(Button, { action, tone: "slim" }, action.verb))
       ] }),
-      children: /* @__PURE__ */ a4("div", { class: "pad rollout", children: [
-        /* @__PURE__ */ a4("ol", { class: "rollout-steps", children: rollout.steps.map((step, at) => /* @__PURE__ */ a4("li", { "aria-current": at === rollout.step ? "step" : void 0, class: at < rollout.step ? "done" : "", children: [
-          /* @__PURE__ */ a4("b", { class: "num", children: percent(step.weight_bps) }),
-          /* @__PURE__ */ a4("span", { class: "faint", children: step.duration_ms ? `for ${span(step.duration_ms)}` : "until promoted" }),
-          at === rollout.step && /* @__PURE__ */ a4("span", { class: "small", children: [
+      children: a4("div", { class: "pad rollout", children: [
+        a4("ol", { class: "rollout-steps", children: rollout.steps.map((step, at) => a4("li", { "aria-current": at === rollout.step ? "step" : void 0, class: at < rollout.step ? "done" : "", children: [
+          a4("b", { class: "num", children: percent(step.weight_bps) }),
+          a4("span", { class: "faint", children: step.duration_ms ? `for ${span(step.duration_ms)}` : "until promoted" }),
+          at === rollout.step && a4("span", { class: "small", children: [
             "since ",
-            /* @__PURE__ */ a4(Time, { at: rollout.step_at })
+            a4(Time, { at: rollout.step_at })
           ] })
         ] }, at)) }),
-        /* @__PURE__ */ a4("div", { class: "stack", children: [
-          /* @__PURE__ */ a4("p", { children: rollout.verdict }),
-          /* @__PURE__ */ a4(
+        a4("div", { class: "stack", children: [
+          a4("p", { children: rollout.verdict }),
+          a4(
             Table,
             {
               label: "Figures",
@@ -3187,7 +3142,7 @@ function Rollout({ rollout, where }) {
               ]
             }
           ),
-          /* @__PURE__ */ a4("p", { class: "faint small", children: [
+          a4("p", { class: "faint small", children: [
             "Judged after ",
             count(rollout.guards.min_turns),
             " turns",
@@ -3227,8 +3182,8 @@ function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
     if (drag.current) setAt({ x: event.clientX - drag.current.x, y: event.clientY - drag.current.y });
   };
   const hasLabels = zoom >= LABELS_FROM || nodes.length < MANY;
-  return /* @__PURE__ */ a4("div", { class: "diagram", ref: box, style: { height: `${Math.min(560, Math.max(200, height + 4 * PAD))}px` }, children: [
-    /* @__PURE__ */ a4(
+  return a4("div", { class: "diagram", ref: box, style: { height: `${Math.min(560, Math.max(200, height + 4 * PAD))}px` }, children: [
+    a4(
       "svg",
       {
         role: "group",
@@ -3241,35 +3196,35 @@ function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
           event.preventDefault();
           scale(event.deltaY < 0 ? 1.1 : 0.9);
         },
-        children: /* @__PURE__ */ a4("g", { transform: `translate(${at.x} ${at.y}) scale(${zoom})`, children: [
-          edges.map((edge) => /* @__PURE__ */ a4("g", { class: `edge edge-${edge.kind ?? "success"}`, children: [
-            /* @__PURE__ */ a4("path", { d: curve(edge.points) }),
-            /* @__PURE__ */ a4("path", { class: "tip", d: tip(edge.points) })
+        children: a4("g", { transform: `translate(${at.x} ${at.y}) scale(${zoom})`, children: [
+          edges.map((edge) => a4("g", { class: `edge edge-${edge.kind ?? "success"}`, children: [
+            a4("path", { d: curve(edge.points) }),
+            a4("path", { class: "tip", d: tip(edge.points) })
           ] }, `${edge.from} ${edge.to} ${edge.kind ?? ""}`)),
-          nodes.map((node) => /* @__PURE__ */ a4(Box, { node, isChosen: node.key === chosen2, hasLabel: hasLabels }, node.key))
+          nodes.map((node) => a4(Box, { node, isChosen: node.key === chosen2, hasLabel: hasLabels }, node.key))
         ] })
       }
     ),
-    /* @__PURE__ */ a4("div", { class: "diagram-tools", children: [
-      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Closer", onClick: () => scale(1.25), children: /* @__PURE__ */ a4(Icon, { name: "plus" }) }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Further away", onClick: () => scale(0.8), children: /* @__PURE__ */ a4(Icon, { name: "minus" }) }),
-      /* @__PURE__ */ a4("button", { type: "button", class: "icon-button", "aria-label": "Show all", onClick: fit, children: /* @__PURE__ */ a4(Icon, { name: "overview" }) })
+    a4("div", { class: "diagram-tools", children: [
+      a4("button", { type: "button", class: "icon-button", "aria-label": "Closer", onClick: () => scale(1.25), children: a4(Icon, { name: "plus" }) }),
+      a4("button", { type: "button", class: "icon-button", "aria-label": "Further away", onClick: () => scale(0.8), children: a4(Icon, { name: "minus" }) }),
+      a4("button", { type: "button", class: "icon-button", "aria-label": "Show all", onClick: fit, children: a4(Icon, { name: "overview" }) })
     ] })
   ] });
 }
 function Box({ node, isChosen, hasLabel }) {
-  const inside = /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("rect", { x: -node.w / 2, y: -node.h / 2, width: node.w, height: node.h, rx: "8" }),
-    /* @__PURE__ */ a4("rect", { class: "node-edge", x: -node.w / 2, y: -node.h / 2, width: "4", height: node.h, rx: "2" }),
-    hasLabel && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("text", { x: -node.w / 2 + 14, y: node.note ? -4 : 4, class: "node-label", children: fitted(node.label, node.w) }),
-      node.note && /* @__PURE__ */ a4("text", { x: -node.w / 2 + 14, y: "13", class: "node-note", children: fitted(node.note, node.w) })
+  const inside = a4($, { children: [
+    a4("rect", { x: -node.w / 2, y: -node.h / 2, width: node.w, height: node.h, rx: "8" }),
+    a4("rect", { class: "node-edge", x: -node.w / 2, y: -node.h / 2, width: "4", height: node.h, rx: "2" }),
+    hasLabel && a4($, { children: [
+      a4("text", { x: -node.w / 2 + 14, y: node.note ? -4 : 4, class: "node-label", children: fitted(node.label, node.w) }),
+      node.note && a4("text", { x: -node.w / 2 + 14, y: "13", class: "node-note", children: fitted(node.note, node.w) })
     ] }),
-    /* @__PURE__ */ a4("title", { children: `${node.label} ${node.note}` })
+    a4("title", { children: `${node.label} ${node.note}` })
   ] });
   const name = `node tone-${toneOf(node.state)} ${isChosen ? "chosen" : ""}`;
   const move = `translate(${node.x} ${node.y})`;
-  return node.href ? /* @__PURE__ */ a4("g", { transform: move, children: /* @__PURE__ */ a4("a", { class: name, href: node.href, "aria-label": `${node.label}, ${node.note || node.state}`, children: inside }) }) : /* @__PURE__ */ a4("g", { class: name, transform: move, children: inside });
+  return node.href ? a4("g", { transform: move, children: a4("a", { class: name, href: node.href, "aria-label": `${node.label}, ${node.note || node.state}`, children: inside }) }) : a4("g", { class: name, transform: move, children: inside });
 }
 function fitted(text, width) {
   const most = Math.max(4, Math.floor((width - 22) / 7));
@@ -3308,40 +3263,40 @@ function Graph({ id }) {
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) }
   );
   A2(() => seen(`Graph ${id}`, to(["graphs", id])), [id]);
-  return /* @__PURE__ */ a4(Show, { of: found, children: ({ graph, layout }) => /* @__PURE__ */ a4(Found2, { graph, layout }) });
+  return a4(Show, { of: found, children: ({ graph, layout }) => a4(Found2, { graph, layout }) });
 }
 function Found2({ graph, layout }) {
   const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member }));
   const counts = {};
   for (const member of members) counts[member.state] = (counts[member.state] ?? 0) + 1;
   const picture = placed(graph, layout);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(
       Head,
       {
         up: { label: "Graphs", page: "graphs" },
-        title: /* @__PURE__ */ a4(Id, { id: graph.id, most: 32, copy: true }),
-        sub: /* @__PURE__ */ a4("span", { class: "head-facts", children: [
-          /* @__PURE__ */ a4(State, { name: graph.state }),
-          /* @__PURE__ */ a4("span", { children: [
+        title: a4(Id, { id: graph.id, most: 32, copy: true }),
+        sub: a4("span", { class: "head-facts", children: [
+          a4(State, { name: graph.state }),
+          a4("span", { children: [
             count(graph.size - graph.open),
             " of ",
             count(graph.size),
             " ended"
           ] }),
-          /* @__PURE__ */ a4("span", { children: [
+          a4("span", { children: [
             "created ",
-            /* @__PURE__ */ a4(Time, { at: graph.created_at })
+            a4(Time, { at: graph.created_at })
           ] }),
-          /* @__PURE__ */ a4(Span, { from: graph.created_at, until: graph.completed_at })
+          a4(Span, { from: graph.created_at, until: graph.completed_at })
         ] }),
-        children: graphActions(graph).map((action) => /* @__PURE__ */ a4(Button, { action }, action.verb))
+        children: graphActions(graph).map((action) => a4(Button, { action }, action.verb))
       }
     ),
-    /* @__PURE__ */ a4(StateBar, { counts }),
-    /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: picture.width, height: picture.height, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
-    /* @__PURE__ */ a4("div", { class: "run-grid", children: [
-      /* @__PURE__ */ a4(Card, { title: "Members", children: /* @__PURE__ */ a4(
+    a4(StateBar, { counts }),
+    a4(Card, { children: a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: picture.width, height: picture.height, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
+    a4("div", { class: "run-grid", children: [
+      a4(Card, { title: "Members", children: a4(
         Table,
         {
           label: "Members",
@@ -3349,23 +3304,23 @@ function Found2({ graph, layout }) {
           keyOf: (row) => row.key,
           href: (row) => to(["runs", row.id]),
           columns: [
-            { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
-            { id: "key", label: "Member", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["runs", row.id]), children: row.key }) },
+            { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
+            { id: "key", label: "Member", cell: (row) => a4("a", { class: "strong", href: to(["runs", row.id]), children: row.key }) },
             { id: "kind", label: "Task", cell: (row) => row.kind, drop: "narrow" },
             { id: "needs", label: "Waits for", kind: "grow", drop: "narrow", cell: (row) => graph.edges.filter((edge) => edge.to === row.key).map((edge) => `${edge.from}${edge.on === "success" ? "" : ` (${edge.on})`}`).slice(0, 6).join(", ") },
             { id: "join", label: "Join", drop: "medium", cell: (row) => row.join.policy === "quorum" ? `${row.join.k} of them` : row.join.policy }
           ]
         }
       ) }),
-      /* @__PURE__ */ a4(Card, { title: "Facts", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+      a4(Card, { title: "Facts", children: a4("div", { class: "pad", children: a4(
         Facts,
         {
           rows: [
             ["Tenant", graph.tenant],
             ["Revision", graph.revision],
             ["Failures", graph.failures],
-            graph.deadline_at !== null && ["Deadline", /* @__PURE__ */ a4(Time, { at: graph.deadline_at })],
-            graph.parent !== null && ["Parent", /* @__PURE__ */ a4(Id, { id: graph.parent, href: to(["runs", graph.parent]) })],
+            graph.deadline_at !== null && ["Deadline", a4(Time, { at: graph.deadline_at })],
+            graph.parent !== null && ["Parent", a4(Id, { id: graph.parent, href: to(["runs", graph.parent]) })],
             !!graph.reason && ["Reason", graph.reason],
             graph.replays > 0 && ["Replays", graph.replays]
           ]
@@ -3435,25 +3390,25 @@ var STATES2 = ["running", "completed", "failed", "cancelled"];
 function Graphs() {
   const state = param("state");
   const found = useLoad((signal) => call("GET /v1/graphs", { query: { tenant: scope.value, limit: 200, ...state ? { state } : {} }, signal }), [scope.value, state], { when: of("execution") });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Graphs", sub: "Sets of runs in which some wait for others. The store starts each as soon as it may." }),
-    /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "States", children: ["", ...STATES2].map((one) => /* @__PURE__ */ a4("a", { href: here({ state: one || null }), "aria-current": one === state ? "true" : void 0, children: one ? phrase(one) : "All" }, one)) }),
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Graphs", sub: "Sets of runs in which some wait for others. The store starts each as soon as it may." }),
+    a4("nav", { class: "strip", "aria-label": "States", children: ["", ...STATES2].map((one) => a4("a", { href: here({ state: one || null }), "aria-current": one === state ? "true" : void 0, children: one ? phrase(one) : "All" }, one)) }),
+    a4(
       Show,
       {
         of: found,
         empty: (data) => {
           if (data.items.length) return null;
-          if (state) return /* @__PURE__ */ a4(Notice, { icon: "search", title: `No graph is ${state}` });
-          return /* @__PURE__ */ a4(Empty, { icon: "graph", title: "There is no graph", children: [
+          if (state) return a4(Notice, { icon: "search", title: `No graph is ${state}` });
+          return a4(Empty, { icon: "graph", title: "There is no graph", children: [
             "Submit one with ",
-            /* @__PURE__ */ a4("code", { children: "app.graph()" }),
+            a4("code", { children: "app.graph()" }),
             " or ",
-            /* @__PURE__ */ a4("code", { children: "POST /v1/graphs" }),
+            a4("code", { children: "POST /v1/graphs" }),
             "."
           ] });
         },
-        children: (data) => /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+        children: (data) => a4(Card, { children: a4(
           Table,
           {
             label: "Graphs",
@@ -3461,14 +3416,14 @@ function Graphs() {
             keyOf: (row) => row.id,
             href: (row) => to(["graphs", row.id]),
             columns: [
-              { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
-              { id: "id", label: "Graph", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["graphs", row.id]), most: 30 }) },
+              { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
+              { id: "id", label: "Graph", kind: "id", cell: (row) => a4(Id, { id: row.id, href: to(["graphs", row.id]), most: 30 }) },
               { id: "size", label: "Members", kind: "num", cell: (row) => count(row.size) },
               { id: "open", label: "Open", kind: "num", cell: (row) => count(row.open) },
-              { id: "failures", label: "Failed", kind: "num", cell: (row) => /* @__PURE__ */ a4("span", { class: row.failures ? "tone-danger toned" : "", children: count(row.failures) }) },
+              { id: "failures", label: "Failed", kind: "num", cell: (row) => a4("span", { class: row.failures ? "tone-danger toned" : "", children: count(row.failures) }) },
               { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
-              { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.created_at, until: row.completed_at }) },
-              { id: "created", label: "Created", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.created_at }) }
+              { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => a4(Span, { from: row.created_at, until: row.completed_at }) },
+              { id: "created", label: "Created", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.created_at }) }
             ]
           }
         ) })
@@ -3479,6 +3434,8 @@ function Graphs() {
 
 // chat/icons.tsx
 var PATHS2 = {
+  clip: "M19.5 11.5l-7.6 7.6a4.6 4.6 0 0 1-6.5-6.5l8-8a3.1 3.1 0 0 1 4.4 4.4l-7.9 7.9a1.6 1.6 0 0 1-2.2-2.2l7.1-7.1",
+  file: "M13.5 3.5H7a1.5 1.5 0 0 0-1.5 1.5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5",
   send: "M5 12h13M12.5 6l6 6-6 6",
   restart: "M4.5 12a7.5 7.5 0 1 0 2.4-5.5M4 3.5v4.2h4.2",
   close: "M6 6l12 12M18 6L6 18",
@@ -3490,7 +3447,7 @@ var PATHS2 = {
   out: "M10 5H5v14h14v-5M14 4h6v6M20 4l-9 9"
 };
 function Icon2({ name }) {
-  return /* @__PURE__ */ a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false", children: /* @__PURE__ */ a4("path", { d: PATHS2[name] }) });
+  return a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false", children: a4("path", { d: PATHS2[name] }) });
 }
 
 // chat/words.ts
@@ -3540,7 +3497,14 @@ var en = {
   busy: "The last message is still being answered.",
   full: "Too many messages are waiting for an answer.",
   closed: "This chat is closed.",
-  nothing: "There is no chat at this address."
+  nothing: "There is no chat at this address.",
+  attach: "Attach files",
+  dropHere: "Drop files here",
+  files: "Files",
+  tooBig: "Larger than {0}",
+  wrongKind: "This kind of file is not accepted",
+  filesFull: "This conversation takes no more files",
+  tooMany: "At most {0} files at a time."
 };
 var words = { ...en };
 
@@ -3666,14 +3630,14 @@ function Form({ schema, sent, before, open, send: send2 }) {
     else send2(data, summaryOf(fields, data));
   };
   if (!open)
-    return /* @__PURE__ */ a4("p", { class: "note done", children: [
-      /* @__PURE__ */ a4(Icon2, { name: sent === void 0 ? "close" : "check" }),
+    return a4("p", { class: "note done", children: [
+      a4(Icon2, { name: sent === void 0 ? "close" : "check" }),
       sent === void 0 ? words.formOpen : words.formSent
     ] });
-  return /* @__PURE__ */ a4("form", { class: "form", ref: element, onSubmit: submit, noValidate: true, children: /* @__PURE__ */ a4("fieldset", { children: [
-    /* @__PURE__ */ a4("legend", { class: "hidden", children: textOf(schema.title) || words.form }),
-    fields.map((field) => /* @__PURE__ */ a4(FieldView, { field, value: objectOf(before)[field.name] ?? field.initial, problem: problems[field.name] }, field.name)),
-    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary", children: words.send })
+  return a4("form", { class: "form", ref: element, onSubmit: submit, noValidate: true, children: a4("fieldset", { children: [
+    a4("legend", { class: "hidden", children: textOf(schema.title) || words.form }),
+    fields.map((field) => a4(FieldView, { field, value: objectOf(before)[field.name] ?? field.initial, problem: problems[field.name] }, field.name)),
+    a4("button", { type: "submit", class: "button primary", children: words.send })
   ] }) });
 }
 function summaryOf(fields, data) {
@@ -3694,23 +3658,23 @@ function FieldView({ field, value, problem }) {
     "aria-invalid": problem ? "true" : void 0,
     "aria-describedby": hints || void 0
   };
-  const below = /* @__PURE__ */ a4($, { children: [
-    field.hint && /* @__PURE__ */ a4("p", { class: "note", id: `${id}-hint`, children: field.hint }),
-    problem && /* @__PURE__ */ a4("p", { class: "problem", id: `${id}-problem`, children: problem })
+  const below = a4($, { children: [
+    field.hint && a4("p", { class: "note", id: `${id}-hint`, children: field.hint }),
+    problem && a4("p", { class: "problem", id: `${id}-problem`, children: problem })
   ] });
   if (field.kind === "boolean")
-    return /* @__PURE__ */ a4("div", { class: "field", children: [
-      /* @__PURE__ */ a4("label", { class: "option", children: [
-        /* @__PURE__ */ a4("input", { type: "checkbox", ...shared, required: false, defaultChecked: value === true }),
-        /* @__PURE__ */ a4("span", { children: field.label })
+    return a4("div", { class: "field", children: [
+      a4("label", { class: "option", children: [
+        a4("input", { type: "checkbox", ...shared, required: false, defaultChecked: value === true }),
+        a4("span", { children: field.label })
       ] }),
       below
     ] });
   if (field.kind === "choices" && field.options.length)
-    return /* @__PURE__ */ a4("fieldset", { class: "field", children: [
-      /* @__PURE__ */ a4("legend", { children: field.label }),
-      field.options.map((option2, at) => /* @__PURE__ */ a4("label", { class: "option", children: [
-        /* @__PURE__ */ a4(
+    return a4("fieldset", { class: "field", children: [
+      a4("legend", { children: field.label }),
+      field.options.map((option2, at) => a4("label", { class: "option", children: [
+        a4(
           "input",
           {
             type: "checkbox",
@@ -3719,33 +3683,33 @@ function FieldView({ field, value, problem }) {
             defaultChecked: Array.isArray(value) && value.includes(option2)
           }
         ),
-        /* @__PURE__ */ a4("span", { children: wordOf(option2) })
+        a4("span", { children: wordOf(option2) })
       ] }, at)),
       below
     ] });
-  return /* @__PURE__ */ a4("div", { class: "field", children: [
-    /* @__PURE__ */ a4("label", { for: id, children: [
+  return a4("div", { class: "field", children: [
+    a4("label", { for: id, children: [
       field.label,
-      !field.required && /* @__PURE__ */ a4("span", { class: "note", children: [
+      !field.required && a4("span", { class: "note", children: [
         " (",
         words.optional,
         ")"
       ] })
     ] }),
-    /* @__PURE__ */ a4(Control, { field, value, shared }),
+    a4(Control, { field, value, shared }),
     below
   ] });
 }
 function Control({ field, value, shared }) {
   const text = value === null ? "" : wordOf(value);
   if (field.kind === "choice")
-    return /* @__PURE__ */ a4("select", { ...shared, defaultValue: value === null ? "" : String(field.options.indexOf(value)), children: [
-      /* @__PURE__ */ a4("option", { value: "", children: words.choose }),
-      field.options.map((option2, at) => /* @__PURE__ */ a4("option", { value: at, selected: value !== null && option2 === value, children: wordOf(option2) }, at))
+    return a4("select", { ...shared, defaultValue: value === null ? "" : String(field.options.indexOf(value)), children: [
+      a4("option", { value: "", children: words.choose }),
+      field.options.map((option2, at) => a4("option", { value: at, selected: value !== null && option2 === value, children: wordOf(option2) }, at))
     ] });
-  if (field.kind === "long" || field.kind === "json") return /* @__PURE__ */ a4("textarea", { ...shared, rows: 3, defaultValue: text });
+  if (field.kind === "long" || field.kind === "json") return a4("textarea", { ...shared, rows: 3, defaultValue: text });
   const isNumber = field.kind === "number" || field.kind === "integer";
-  return /* @__PURE__ */ a4(
+  return a4(
     "input",
     {
       ...shared,
@@ -3763,20 +3727,20 @@ var SHOWN_CHARS = 65536;
 var OPEN_ITEMS = 20;
 var SHOWN_ITEMS = 100;
 function Value({ value }) {
-  return /* @__PURE__ */ a4(Payload, { text: JSON.stringify(value) ?? "null" });
+  return a4(Payload, { text: JSON.stringify(value) ?? "null" });
 }
 function Payload({ text, name = "payload" }) {
   const [isWhole, setWhole] = d2(false);
   const isLong = text.length > SHOWN_CHARS;
   const node = !isLong || isWhole ? parse(text) : null;
-  return /* @__PURE__ */ a4("div", { class: "json", children: [
-    /* @__PURE__ */ a4("div", { class: "json-bar", children: [
-      /* @__PURE__ */ a4("span", { class: "faint small", children: bytes(new Blob([text]).size) }),
-      isLong && /* @__PURE__ */ a4("a", { class: "icon-button quiet", href: `data:application/octet-stream,${encodeURIComponent(text)}`, download: `${name}.json`, "aria-label": "Download", title: "Download", children: /* @__PURE__ */ a4(Icon, { name: "download" }) }),
-      /* @__PURE__ */ a4(Copy, { text: node ? pretty(node) : text })
+  return a4("div", { class: "json", children: [
+    a4("div", { class: "json-bar", children: [
+      a4("span", { class: "faint small", children: bytes(new Blob([text]).size) }),
+      isLong && a4("a", { class: "icon-button quiet", href: `data:application/octet-stream,${encodeURIComponent(text)}`, download: `${name}.json`, "aria-label": "Download", title: "Download", children: a4(Icon, { name: "download" }) }),
+      a4(Copy, { text: node ? pretty(node) : text })
     ] }),
-    node ? /* @__PURE__ */ a4("div", { class: "json-tree", children: /* @__PURE__ */ a4(Tree, { node, depth: 0 }) }) : /* @__PURE__ */ a4("pre", { children: isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text }),
-    isLong && !isWhole && /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
+    node ? a4("div", { class: "json-tree", children: a4(Tree, { node, depth: 0 }) }) : a4("pre", { children: isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text }),
+    isLong && !isWhole && a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
       "Show all ",
       bytes(text.length)
     ] })
@@ -3785,49 +3749,49 @@ function Payload({ text, name = "payload" }) {
 function Tree({ node, depth, last: last2 = true }) {
   const comma = last2 ? "" : ",";
   if (node.kind === "string")
-    return /* @__PURE__ */ a4("span", { class: "json-string", children: [
+    return a4("span", { class: "json-string", children: [
       JSON.stringify(node.value),
       comma
     ] });
   if (node.kind === "plain")
-    return /* @__PURE__ */ a4("span", { class: `json-${/^[tfn]/.test(node.text) ? "word" : "number"}`, children: [
+    return a4("span", { class: `json-${/^[tfn]/.test(node.text) ? "word" : "number"}`, children: [
       node.text,
       comma
     ] });
   const [open, close, size] = node.kind === "array" ? ["[", "]", node.items.length] : ["{", "}", node.entries.length];
-  if (!size) return /* @__PURE__ */ a4("span", { children: `${open}${close}${comma}` });
-  return /* @__PURE__ */ a4(Branch, { node, depth, open, close: `${close}${comma}`, size });
+  if (!size) return a4("span", { children: `${open}${close}${comma}` });
+  return a4(Branch, { node, depth, open, close: `${close}${comma}`, size });
 }
 function Branch({ node, depth, open, close, size }) {
   const [isOpen, setOpen] = d2(depth < 2 && size <= OPEN_ITEMS * 5);
   const [shown, setShown] = d2(SHOWN_ITEMS);
   const entries = node.kind === "object" ? node.entries : node.kind === "array" ? node.items.map((item) => [null, item]) : [];
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("button", { type: "button", class: "json-fold", "aria-expanded": isOpen, "aria-label": `${count(size)} ${node.kind === "array" ? "items" : "fields"}`, onClick: () => setOpen(!isOpen), children: [
-      /* @__PURE__ */ a4(Icon, { name: isOpen ? "down" : "right" }),
+  return a4($, { children: [
+    a4("button", { type: "button", class: "json-fold", "aria-expanded": isOpen, "aria-label": `${count(size)} ${node.kind === "array" ? "items" : "fields"}`, onClick: () => setOpen(!isOpen), children: [
+      a4(Icon, { name: isOpen ? "down" : "right" }),
       open,
-      !isOpen && /* @__PURE__ */ a4("span", { class: "faint", children: [
+      !isOpen && a4("span", { class: "faint", children: [
         " ",
         count(size),
         " … "
       ] }),
       !isOpen && close
     ] }),
-    isOpen && /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4("div", { class: "json-children", children: [
-        entries.slice(0, shown).map(([key, value], at) => /* @__PURE__ */ a4("div", { class: "json-row", children: [
-          key !== null && /* @__PURE__ */ a4("span", { class: "json-key", children: [
+    isOpen && a4($, { children: [
+      a4("div", { class: "json-children", children: [
+        entries.slice(0, shown).map(([key, value], at) => a4("div", { class: "json-row", children: [
+          key !== null && a4("span", { class: "json-key", children: [
             JSON.stringify(key),
             ": "
           ] }),
-          /* @__PURE__ */ a4(Tree, { node: value, depth: depth + 1, last: at === entries.length - 1 })
+          a4(Tree, { node: value, depth: depth + 1, last: at === entries.length - 1 })
         ] }, key ?? at)),
-        entries.length > shown && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => setShown(shown + 1e3), children: [
+        entries.length > shown && a4("button", { type: "button", class: "link", onClick: () => setShown(shown + 1e3), children: [
           count(entries.length - shown),
           " more"
         ] })
       ] }),
-      /* @__PURE__ */ a4("span", { children: close })
+      a4("span", { children: close })
     ] })
   ] });
 }
@@ -3836,14 +3800,14 @@ function Branch({ node, depth, open, close, size }) {
 var SOON_MS = 864e5;
 function Inbox() {
   const points = useLoad((signal) => call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 500 }, signal }), [scope.value], { when: of("waitpoint", "execution"), every: 5e3 });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Inbox", sub: "Questions that runs ask people. A run that waits for an answer holds no worker." }),
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Inbox", sub: "Questions that runs ask people. A run that waits for an answer holds no worker." }),
+    a4(
       Show,
       {
         of: points,
-        empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "inbox", title: "Nobody has to answer anything", children: "When a task waits for an approval or an answer, the question appears here." }),
-        children: (data) => /* @__PURE__ */ a4(Desk, { points: sorted(data.items) })
+        empty: (data) => data.items.length ? null : a4(Empty, { icon: "inbox", title: "Nobody has to answer anything", children: "When a task waits for an approval or an answer, the question appears here." }),
+        children: (data) => a4(Desk, { points: sorted(data.items) })
       }
     )
   ] });
@@ -3870,24 +3834,24 @@ function Desk({ points }) {
     [at, points]
   );
   const chosen2 = points[at];
-  return /* @__PURE__ */ a4("div", { class: "desk", children: [
-    /* @__PURE__ */ a4("ul", { class: "card desk-list", "aria-label": "Questions", children: points.map((point, index) => /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("a", { href: here({ id: point.id }), "aria-current": index === at ? "true" : void 0, class: "desk-item", children: [
-      /* @__PURE__ */ a4("b", { class: "clip", children: point.title || point.name }),
-      /* @__PURE__ */ a4("span", { class: "desk-sub", children: [
-        /* @__PURE__ */ a4("span", { class: "clip", children: point.kind }),
-        /* @__PURE__ */ a4(Deadline, { point })
+  return a4("div", { class: "desk", children: [
+    a4("ul", { class: "card desk-list", "aria-label": "Questions", children: points.map((point, index) => a4("li", { children: a4("a", { href: here({ id: point.id }), "aria-current": index === at ? "true" : void 0, class: "desk-item", children: [
+      a4("b", { class: "clip", children: point.title || point.name }),
+      a4("span", { class: "desk-sub", children: [
+        a4("span", { class: "clip", children: point.kind }),
+        a4(Deadline, { point })
       ] })
     ] }) }, point.id)) }),
-    /* @__PURE__ */ a4(Question, { point: chosen2, next: () => open(at === points.length - 1 ? at - 1 : at + 1) }, chosen2.id)
+    a4(Question, { point: chosen2, next: () => open(at === points.length - 1 ? at - 1 : at + 1) }, chosen2.id)
   ] });
 }
 function Deadline({ point }) {
   const end = point.until ?? point.expires_at;
-  if (!end) return /* @__PURE__ */ a4("span", { class: "faint", children: "no deadline" });
+  if (!end) return a4("span", { class: "faint", children: "no deadline" });
   const isSoon = Date.parse(end) - now.value < SOON_MS;
-  return /* @__PURE__ */ a4("span", { class: isSoon ? "tone-danger toned" : "faint", children: [
+  return a4("span", { class: isSoon ? "tone-danger toned" : "faint", children: [
     isSoon ? "due " : "",
-    /* @__PURE__ */ a4(Time, { at: end })
+    a4(Time, { at: end })
   ] });
 }
 function Question({ point, next: next2 }) {
@@ -3900,35 +3864,35 @@ function Question({ point, next: next2 }) {
     },
     [point.id]
   );
-  return /* @__PURE__ */ a4("div", { class: "column", children: [
-    /* @__PURE__ */ a4(Card, { title: point.title || point.name, extra: point.escalated ? /* @__PURE__ */ a4(Tag, { tone: "warn", children: "escalated" }) : void 0, children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
-      /* @__PURE__ */ a4(
+  return a4("div", { class: "column", children: [
+    a4(Card, { title: point.title || point.name, extra: point.escalated ? a4(Tag, { tone: "warn", children: "escalated" }) : void 0, children: a4("div", { class: "pad stack", children: [
+      a4(
         Facts,
         {
           rows: [
-            ["Run", /* @__PURE__ */ a4(Id, { id: point.execution, href: to(["runs", point.execution]), copy: true })],
+            ["Run", a4(Id, { id: point.execution, href: to(["runs", point.execution]), copy: true })],
             ["Task", point.kind],
             ["Tenant", point.tenant],
-            ["Asked", /* @__PURE__ */ a4(Time, { at: point.created_at })],
-            ["Until", /* @__PURE__ */ a4(Deadline, { point })],
+            ["Asked", a4(Time, { at: point.created_at })],
+            ["Until", a4(Deadline, { point })],
             point.wanted !== null && ["Answers", `${point.came.length} of ${point.wanted}${point.came.length ? `, by ${point.came.join(", ")}` : ""}`],
             point.answerers.length > 0 && ["May answer", point.answerers.join(", ")]
           ]
         }
       ),
-      summary.data && Object.keys(summary.data.document).length > 0 && /* @__PURE__ */ a4("details", { open: true, children: [
-        /* @__PURE__ */ a4("summary", { children: "Summary of the run" }),
-        /* @__PURE__ */ a4(Value, { value: summary.data.document })
+      summary.data && Object.keys(summary.data.document).length > 0 && a4("details", { open: true, children: [
+        a4("summary", { children: "Summary of the run" }),
+        a4(Value, { value: summary.data.document })
       ] }),
-      seesPayloads() && summary.data && summary.data.steps.length > 0 && /* @__PURE__ */ a4("details", { children: [
-        /* @__PURE__ */ a4("summary", { children: "What it did last" }),
-        summary.data.steps.map((step) => /* @__PURE__ */ a4("div", { class: "pair", children: [
-          /* @__PURE__ */ a4("b", { children: step.name }),
-          /* @__PURE__ */ a4(Value, { value: step.result })
+      seesPayloads() && summary.data && summary.data.steps.length > 0 && a4("details", { children: [
+        a4("summary", { children: "What it did last" }),
+        summary.data.steps.map((step) => a4("div", { class: "pair", children: [
+          a4("b", { children: step.name }),
+          a4(Value, { value: step.result })
         ] }, step.name))
       ] })
     ] }) }),
-    /* @__PURE__ */ a4(Answer, { point, next: next2 })
+    a4(Answer, { point, next: next2 })
   ] });
 }
 function Answer({ point, next: next2 }) {
@@ -3970,60 +3934,60 @@ function Answer({ point, next: next2 }) {
   );
   const isJson = param("as") === "json";
   A2(() => setProblem(null), [isJson]);
-  return /* @__PURE__ */ a4(Card, { title: "Answer", children: /* @__PURE__ */ a4("div", { class: "pad stack answer", children: [
-    !isAllowed && /* @__PURE__ */ a4("p", { class: "problem", children: "Answering here needs the role operator." }),
-    point.answerers.length > 0 ? /* @__PURE__ */ a4("label", { class: "field", children: [
-      /* @__PURE__ */ a4("span", { children: "Answer as" }),
-      /* @__PURE__ */ a4("select", { value: who, onChange: (event) => setWho(event.currentTarget.value), children: [.../* @__PURE__ */ new Set([who, ...point.answerers])].map((name) => /* @__PURE__ */ a4("option", { children: name }, name)) })
-    ] }) : /* @__PURE__ */ a4("label", { class: "field", children: [
-      /* @__PURE__ */ a4("span", { children: "Answer as" }),
-      /* @__PURE__ */ a4("input", { value: who, onInput: (event) => setWho(event.currentTarget.value) })
+  return a4(Card, { title: "Answer", children: a4("div", { class: "pad stack answer", children: [
+    !isAllowed && a4("p", { class: "problem", children: "Answering here needs the role operator." }),
+    point.answerers.length > 0 ? a4("label", { class: "field", children: [
+      a4("span", { children: "Answer as" }),
+      a4("select", { value: who, onChange: (event) => setWho(event.currentTarget.value), children: [.../* @__PURE__ */ new Set([who, ...point.answerers])].map((name) => a4("option", { children: name }, name)) })
+    ] }) : a4("label", { class: "field", children: [
+      a4("span", { children: "Answer as" }),
+      a4("input", { value: who, onInput: (event) => setWho(event.currentTarget.value) })
     ] }),
-    hasFields && /* @__PURE__ */ a4(Tabs, { name: "as", tabs: [{ id: "form", label: "Form" }, { id: "json", label: "JSON" }] }),
-    hasFields && !isJson ? /* @__PURE__ */ a4(Form, { schema, sent: void 0, before: void 0, open: isAllowed, send: (data) => void answer(names[0], data) }) : /* @__PURE__ */ a4($, { children: [
-      !hasFields && /* @__PURE__ */ a4("label", { class: "field", children: [
-        /* @__PURE__ */ a4("span", { children: "Comment" }),
-        /* @__PURE__ */ a4("input", { value: comment, onInput: (event) => setComment(event.currentTarget.value) })
+    hasFields && a4(Tabs, { name: "as", tabs: [{ id: "form", label: "Form" }, { id: "json", label: "JSON" }] }),
+    hasFields && !isJson ? a4(Form, { schema, sent: void 0, before: void 0, open: isAllowed, send: (data) => void answer(names[0], data) }) : a4($, { children: [
+      !hasFields && a4("label", { class: "field", children: [
+        a4("span", { children: "Comment" }),
+        a4("input", { value: comment, onInput: (event) => setComment(event.currentTarget.value) })
       ] }),
-      hasFields && /* @__PURE__ */ a4("div", { class: "json-answer", children: [
-        /* @__PURE__ */ a4("label", { class: "field", children: [
-          /* @__PURE__ */ a4("span", { children: "Answer in JSON" }),
-          /* @__PURE__ */ a4("textarea", { class: "mono", rows: 6, value: json, onInput: (event) => setJson(event.currentTarget.value), spellcheck: false })
+      hasFields && a4("div", { class: "json-answer", children: [
+        a4("label", { class: "field", children: [
+          a4("span", { children: "Answer in JSON" }),
+          a4("textarea", { class: "mono", rows: 6, value: json, onInput: (event) => setJson(event.currentTarget.value), spellcheck: false })
         ] }),
-        schema && /* @__PURE__ */ a4("details", { open: true, children: [
-          /* @__PURE__ */ a4("summary", { children: "Schema" }),
-          /* @__PURE__ */ a4(Value, { value: schema })
+        schema && a4("details", { open: true, children: [
+          a4("summary", { children: "Schema" }),
+          a4(Value, { value: schema })
         ] })
       ] }),
-      armed && /* @__PURE__ */ a4("p", { role: "status", class: "tone-warn toned", children: [
+      armed && a4("p", { role: "status", class: "tone-warn toned", children: [
         "Press Enter to ",
         armed,
         ", Esc to go back."
       ] }),
-      /* @__PURE__ */ a4("div", { class: "buttons", children: names.map((name) => /* @__PURE__ */ a4("button", { type: "button", class: `button ${name === "deny" ? "danger" : name === names[0] ? "primary" : ""} ${armed === name ? "armed" : ""}`, disabled: !isAllowed, onClick: () => decide(name), children: [
-        /* @__PURE__ */ a4(Icon, { name: name === "deny" ? "cross" : "check" }),
+      a4("div", { class: "buttons", children: names.map((name) => a4("button", { type: "button", class: `button ${name === "deny" ? "danger" : name === names[0] ? "primary" : ""} ${armed === name ? "armed" : ""}`, disabled: !isAllowed, onClick: () => decide(name), children: [
+        a4(Icon, { name: name === "deny" ? "cross" : "check" }),
         " ",
         name[0].toUpperCase() + name.slice(1)
       ] }, name)) })
     ] }),
-    problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
+    problem && a4("div", { class: "problem", role: "alert", children: [
       problem.message,
-      /* @__PURE__ */ a4(ProblemFacts, { problem })
+      a4(ProblemFacts, { problem })
     ] }),
-    /* @__PURE__ */ a4(SameCommand, { point, who })
+    a4(SameCommand, { point, who })
   ] }) });
 }
 function SameCommand({ point, who }) {
   const text = `holdfast signal ${quoted(point.id)} approve --payload '{"approved": true}' --as ${quoted(who)}`;
-  return /* @__PURE__ */ a4("details", { class: "commands", children: [
-    /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
-    /* @__PURE__ */ a4("div", { class: "command", children: [
-      /* @__PURE__ */ a4("pre", { children: text }),
-      /* @__PURE__ */ a4(Copy, { text, label: "Copy command" })
+  return a4("details", { class: "commands", children: [
+    a4("summary", { children: "The same from a terminal" }),
+    a4("div", { class: "command", children: [
+      a4("pre", { children: text }),
+      a4(Copy, { text, label: "Copy command" })
     ] }),
-    /* @__PURE__ */ a4("p", { class: "hint", children: [
+    a4("p", { class: "hint", children: [
       "People without access answer at a link: ",
-      /* @__PURE__ */ a4("code", { children: [
+      a4("code", { children: [
         "holdfast waitpoints token ",
         middle(point.id, 30)
       ] }),
@@ -4037,14 +4001,14 @@ var DAY_MS = 864e5;
 var made = y3(null);
 function Keys() {
   const found = useLoad((abort) => call("GET /v1/keys", { signal: abort }), [], { every: 15e3 });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "API keys", sub: "A key belongs to one tenant, or to an operator of all, and has roles. The server checks them at every call.", children: /* @__PURE__ */ a4(Button, { action: create(), tone: "primary" }) }),
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "API keys", sub: "A key belongs to one tenant, or to an operator of all, and has roles. The server checks them at every call.", children: a4(Button, { action: create(), tone: "primary" }) }),
+    a4(
       Show,
       {
         of: found,
-        empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "key", title: "There is no key", command: "holdfast keys create --role admin", children: "Until there is one, this server answers only on this machine, and every caller acts as the operator. With the first key, callers without one are refused." }),
-        children: (data) => /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+        empty: (data) => data.items.length ? null : a4(Empty, { icon: "key", title: "There is no key", command: "holdfast keys create --role admin", children: "Until there is one, this server answers only on this machine, and every caller acts as the operator. With the first key, callers without one are refused." }),
+        children: (data) => a4(Card, { children: a4(
           Table,
           {
             label: "Keys",
@@ -4052,25 +4016,25 @@ function Keys() {
             keyOf: (row) => row.id,
             chosen: param("id"),
             columns: [
-              { id: "name", label: "Name", cell: (row) => /* @__PURE__ */ a4("b", { class: "strong", children: row.name || "unnamed" }) },
-              { id: "id", label: "Id", kind: "id", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, copy: true }) },
-              { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: stateOf(row) === "live" ? "live" : "ended", word: { live: "Valid", revoked: "Revoked", expired: "Expired" }[stateOf(row)] }) },
+              { id: "name", label: "Name", cell: (row) => a4("b", { class: "strong", children: row.name || "unnamed" }) },
+              { id: "id", label: "Id", kind: "id", drop: "narrow", cell: (row) => a4(Id, { id: row.id, copy: true }) },
+              { id: "state", label: "State", cell: (row) => a4(State, { name: stateOf(row) === "live" ? "live" : "ended", word: { live: "Valid", revoked: "Revoked", expired: "Expired" }[stateOf(row)] }) },
               { id: "tenant", label: "Tenant", cell: (row) => row.tenant ?? "all" },
-              { id: "roles", label: "Roles", cell: (row) => /* @__PURE__ */ a4("span", { class: "buttons", children: row.roles.map((role) => /* @__PURE__ */ a4(Tag, { children: role }, role)) }) },
-              { id: "used", label: "Last used", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.last_used_at }) },
-              { id: "expires", label: "Expires", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.expires_at }) },
-              { id: "created", label: "Created", kind: "num", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.created_at }) },
-              { id: "act", label: "Actions", kind: "actions", cell: (row) => stateOf(row) === "live" && /* @__PURE__ */ a4(Button, { action: revoke(row), tone: "slim" }) }
+              { id: "roles", label: "Roles", cell: (row) => a4("span", { class: "buttons", children: row.roles.map((role) => a4(Tag, { children: role }, role)) }) },
+              { id: "used", label: "Last used", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.last_used_at }) },
+              { id: "expires", label: "Expires", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.expires_at }) },
+              { id: "created", label: "Created", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.created_at }) },
+              { id: "act", label: "Actions", kind: "actions", cell: (row) => stateOf(row) === "live" && a4(Button, { action: revoke(row), tone: "slim" }) }
             ]
           }
         ) })
       }
     ),
-    made.value && /* @__PURE__ */ a4(Dialog, { title: "The key", close: () => made.value = null, children: [
-      /* @__PURE__ */ a4("p", { class: "about", children: "Copy it now. The server keeps only its digest, so it is never shown again." }),
-      /* @__PURE__ */ a4("div", { class: "command", children: [
-        /* @__PURE__ */ a4("code", { children: made.value.secret }),
-        /* @__PURE__ */ a4(Copy, { text: made.value.secret, label: "Copy key" })
+    made.value && a4(Dialog, { title: "The key", close: () => made.value = null, children: [
+      a4("p", { class: "about", children: "Copy it now. The server keeps only its digest, so it is never shown again." }),
+      a4("div", { class: "command", children: [
+        a4("code", { children: made.value.secret }),
+        a4(Copy, { text: made.value.secret, label: "Copy key" })
       ] })
     ] })
   ] });
@@ -4120,37 +4084,37 @@ function Leases() {
     event.preventDefault();
     go(here({ key: String(new FormData(event.currentTarget).get("key") ?? "").trim() }));
   };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Writer leases", sub: "A lease gives one process the right to write something, and fences off those that had it before." }),
-    /* @__PURE__ */ a4("form", { class: "filters", onSubmit: search, role: "search", children: [
-      /* @__PURE__ */ a4(Icon, { name: "search" }),
-      /* @__PURE__ */ a4("input", { name: "key", placeholder: "Key of a lease, such as ledger/main", "aria-label": "Key", defaultValue: key, spellcheck: false }),
-      /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Show" })
+  return a4($, { children: [
+    a4(Head, { title: "Writer leases", sub: "A lease gives one process the right to write something, and fences off those that had it before." }),
+    a4("form", { class: "filters", onSubmit: search, role: "search", children: [
+      a4(Icon, { name: "search" }),
+      a4("input", { name: "key", placeholder: "Key of a lease, such as ledger/main", "aria-label": "Key", defaultValue: key, spellcheck: false }),
+      a4("button", { type: "submit", class: "button slim", children: "Show" })
     ] }),
-    key ? /* @__PURE__ */ a4(Lease, { name: key }, key) : /* @__PURE__ */ a4(Empty, { icon: "lease", title: "Name a lease", command: "holdfast writer-lease show ledger/main", children: "Leases are found by the key that their holders use." })
+    key ? a4(Lease, { name: key }, key) : a4(Empty, { icon: "lease", title: "Name a lease", command: "holdfast writer-lease show ledger/main", children: "Leases are found by the key that their holders use." })
   ] });
 }
 function Lease({ name }) {
   const found = useLoad((signal) => call("GET /v1/writer-leases/{key}", { path: { key: name }, query: { tenant: scope.value }, signal }), [name, scope.value], { every: 3e3 });
-  return /* @__PURE__ */ a4(Show, { of: found, children: (lease) => {
+  return a4(Show, { of: found, children: (lease) => {
     const isHeld = !lease.released && Date.parse(lease.expires_at) > now.value;
-    return /* @__PURE__ */ a4("div", { class: "columns", children: [
-      /* @__PURE__ */ a4(Card, { title: lease.key, children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+    return a4("div", { class: "columns", children: [
+      a4(Card, { title: lease.key, children: a4("div", { class: "pad", children: a4(
         Facts,
         {
           rows: [
-            ["State", /* @__PURE__ */ a4(State, { name: isHeld ? "live" : "ended", word: isHeld ? "Held" : lease.released ? "Released" : "Expired" })],
+            ["State", a4(State, { name: isHeld ? "live" : "ended", word: isHeld ? "Held" : lease.released ? "Released" : "Expired" })],
             ["Holder", lease.holder],
-            ["Incarnation", /* @__PURE__ */ a4("code", { children: lease.incarnation })],
+            ["Incarnation", a4("code", { children: lease.incarnation })],
             ["Token", `term ${lease.token.term}, generation ${lease.token.generation}`],
-            ["Held since", /* @__PURE__ */ a4(Time, { at: lease.acquired_at })],
-            ["Until", /* @__PURE__ */ a4(Time, { at: lease.expires_at })],
+            ["Held since", a4(Time, { at: lease.acquired_at })],
+            ["Until", a4(Time, { at: lease.expires_at })],
             ["Lives for", span(lease.ttl_ms)],
             lease.successor !== null && ["Successor", lease.successor]
           ]
         }
       ) }) }),
-      /* @__PURE__ */ a4(Card, { title: "Holders before", children: lease.holders.length ? /* @__PURE__ */ a4(
+      a4(Card, { title: "Holders before", children: lease.holders.length ? a4(
         Table,
         {
           label: "Holders before",
@@ -4159,11 +4123,11 @@ function Lease({ name }) {
           columns: [
             { id: "holder", label: "Holder", cell: (row) => row.holder },
             { id: "token", label: "Token", kind: "num", cell: (row) => `${row.token.term}.${row.token.generation}` },
-            { id: "since", label: "Acquired", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.acquired_at }) },
+            { id: "since", label: "Acquired", cell: (row) => a4(Time, { at: row.acquired_at }) },
             { id: "ended", label: "Ended", cell: (row) => phrase(row.ended) }
           ]
         }
-      ) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nobody held it before." }) })
+      ) : a4("p", { class: "pad faint", children: "Nobody held it before." }) })
     ] });
   } });
 }
@@ -4179,16 +4143,16 @@ function Limits() {
     [scope.value],
     { when: of("execution"), every: 5e3 }
   );
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Budgets and quotas", sub: "Budgets count what is spent, such as tokens or money. Quotas limit how many runs start or run at once." }),
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Budgets and quotas", sub: "Budgets count what is spent, such as tokens or money. Quotas limit how many runs start or run at once." }),
+    a4(
       Show,
       {
         of: found,
-        empty: (data) => data.budgets.length || data.quotas.length ? null : /* @__PURE__ */ a4(Empty, { icon: "limit", title: "Nothing is limited", command: "holdfast quotas create mail-api --max-concurrent 5", children: "A run that names a budget or a quota starts only while it admits it." }),
-        children: ({ budgets, quotas, rules }) => /* @__PURE__ */ a4($, { children: [
-          budgets.length > 0 && /* @__PURE__ */ a4(Card, { title: "Budgets", children: /* @__PURE__ */ a4("ul", { class: "lines", children: budgets.map((budget) => /* @__PURE__ */ a4(Budget, { budget, subjects: rules.filter((rule) => rule.limit === "budget" && rule.id === budget.id).map((rule) => `${rule.subject} ${rule.value}`) }, budget.id)) }) }),
-          quotas.length > 0 && /* @__PURE__ */ a4(Card, { title: "Quotas", children: /* @__PURE__ */ a4(
+        empty: (data) => data.budgets.length || data.quotas.length ? null : a4(Empty, { icon: "limit", title: "Nothing is limited", command: "holdfast quotas create mail-api --max-concurrent 5", children: "A run that names a budget or a quota starts only while it admits it." }),
+        children: ({ budgets, quotas, rules }) => a4($, { children: [
+          budgets.length > 0 && a4(Card, { title: "Budgets", children: a4("ul", { class: "lines", children: budgets.map((budget) => a4(Budget, { budget, subjects: rules.filter((rule) => rule.limit === "budget" && rule.id === budget.id).map((rule) => `${rule.subject} ${rule.value}`) }, budget.id)) }) }),
+          quotas.length > 0 && a4(Card, { title: "Quotas", children: a4(
             Table,
             {
               label: "Quotas",
@@ -4196,23 +4160,23 @@ function Limits() {
               keyOf: (row) => row.id,
               chosen: param("id"),
               columns: [
-                { id: "id", label: "Quota", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: here({ id: row.id }), children: row.id }) },
+                { id: "id", label: "Quota", cell: (row) => a4("a", { class: "strong", href: here({ id: row.id }), children: row.id }) },
                 {
                   id: "running",
                   label: "Running",
-                  cell: (row) => row.max_concurrent === null ? /* @__PURE__ */ a4("span", { class: "num", children: count(row.running) }) : /* @__PURE__ */ a4(Share, { value: row.running, most: row.max_concurrent, label: "running" })
+                  cell: (row) => row.max_concurrent === null ? a4("span", { class: "num", children: count(row.running) }) : a4(Share, { value: row.running, most: row.max_concurrent, label: "running" })
                 },
                 {
                   id: "window",
                   label: "Started in the window",
                   drop: "narrow",
-                  cell: (row) => row.max_per_window === null ? /* @__PURE__ */ a4("span", { class: "faint", children: "no limit" }) : /* @__PURE__ */ a4(Share, { value: row.in_window, most: row.max_per_window, label: `in ${span(row.window_ms ?? 0)}` })
+                  cell: (row) => row.max_per_window === null ? a4("span", { class: "faint", children: "no limit" }) : a4(Share, { value: row.in_window, most: row.max_per_window, label: `in ${span(row.window_ms ?? 0)}` })
                 },
-                { id: "waiting", label: "Waiting", kind: "num", cell: (row) => /* @__PURE__ */ a4("a", { href: to(["runs"], { state: "rate_limited" }), children: count(row.waiting) }) },
-                { id: "frees", label: "Frees", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.frees_at }) },
+                { id: "waiting", label: "Waiting", kind: "num", cell: (row) => a4("a", { href: to(["runs"], { state: "rate_limited" }), children: count(row.waiting) }) },
+                { id: "frees", label: "Frees", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.frees_at }) },
                 { id: "rules", label: "For", drop: "medium", cell: (row) => rules.filter((rule) => rule.limit === "quota" && rule.id === row.id).map((rule) => `${rule.subject} ${rule.value}`).join(", ") },
                 { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
-                { id: "act", label: "Actions", kind: "actions", cell: (row) => /* @__PURE__ */ a4(Button, { action: setQuota(row), tone: "slim" }) }
+                { id: "act", label: "Actions", kind: "actions", cell: (row) => a4(Button, { action: setQuota(row), tone: "slim" }) }
               ]
             }
           ) })
@@ -4222,9 +4186,9 @@ function Limits() {
   ] });
 }
 function Share({ value, most, label }) {
-  return /* @__PURE__ */ a4("span", { class: "pair", children: [
-    /* @__PURE__ */ a4(Meter, { value, most, tone: value >= most ? "warn" : "accent", label: `${value} of ${most} ${label}` }),
-    /* @__PURE__ */ a4("span", { class: "num", children: [
+  return a4("span", { class: "pair", children: [
+    a4(Meter, { value, most, tone: value >= most ? "warn" : "accent", label: `${value} of ${most} ${label}` }),
+    a4("span", { class: "num", children: [
       count(value),
       " / ",
       count(most)
@@ -4232,18 +4196,18 @@ function Share({ value, most, label }) {
   ] });
 }
 function Budget({ budget, subjects }) {
-  return /* @__PURE__ */ a4("li", { class: param("id") === budget.id ? "chosen-line" : "", children: [
-    /* @__PURE__ */ a4("div", { class: "stack-s", children: [
-      /* @__PURE__ */ a4("span", { class: "line-main", children: [
-        /* @__PURE__ */ a4("b", { children: budget.id }),
-        /* @__PURE__ */ a4("span", { class: "faint small", children: [
+  return a4("li", { class: param("id") === budget.id ? "chosen-line" : "", children: [
+    a4("div", { class: "stack-s", children: [
+      a4("span", { class: "line-main", children: [
+        a4("b", { children: budget.id }),
+        a4("span", { class: "faint small", children: [
           budget.tenant,
           budget.parent ? `, part of ${budget.parent}` : "",
           ", at the limit: ",
           budget.on_hard,
           subjects.length ? `, for ${subjects.join(", ")}` : ""
         ] }),
-        budget.waiting > 0 && /* @__PURE__ */ a4("span", { class: "tone-warn toned", children: [
+        budget.waiting > 0 && a4("span", { class: "tone-warn toned", children: [
           count(budget.waiting),
           " waiting"
         ] })
@@ -4252,14 +4216,14 @@ function Budget({ budget, subjects }) {
         const used = (budget.usage[dimension] ?? 0) + (budget.reserved[dimension] ?? 0);
         const most = limit.hard ?? limit.soft ?? 0;
         const tone = limit.hard !== null && used >= limit.hard ? "danger" : limit.soft !== null && used >= limit.soft ? "warn" : "accent";
-        return /* @__PURE__ */ a4("span", { class: "budget-row", children: [
-          /* @__PURE__ */ a4("span", { class: "clip", children: dimension }),
-          /* @__PURE__ */ a4(Meter, { value: used, most, tone, label: `${used} of ${most} ${dimension}` }),
-          /* @__PURE__ */ a4("span", { class: "num", children: [
+        return a4("span", { class: "budget-row", children: [
+          a4("span", { class: "clip", children: dimension }),
+          a4(Meter, { value: used, most, tone, label: `${used} of ${most} ${dimension}` }),
+          a4("span", { class: "num", children: [
             count(used),
             " / ",
             count(most),
-            limit.soft !== null && limit.hard !== null && /* @__PURE__ */ a4("span", { class: "faint", children: [
+            limit.soft !== null && limit.hard !== null && a4("span", { class: "faint", children: [
               " warns at ",
               count(limit.soft)
             ] })
@@ -4267,18 +4231,18 @@ function Budget({ budget, subjects }) {
         ] }, dimension);
       })
     ] }),
-    /* @__PURE__ */ a4("span", { class: "line-end", children: [
-      budget.breaches.hard > 0 && /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: [
+    a4("span", { class: "line-end", children: [
+      budget.breaches.hard > 0 && a4("span", { class: "tone-danger toned", children: [
         count(budget.breaches.hard),
         " refused"
       ] }),
-      budget.next_reset_at && /* @__PURE__ */ a4("span", { children: [
+      budget.next_reset_at && a4("span", { children: [
         "resets ",
-        /* @__PURE__ */ a4(Time, { at: budget.next_reset_at })
+        a4(Time, { at: budget.next_reset_at })
       ] }),
-      /* @__PURE__ */ a4("span", { class: "buttons", children: [
-        /* @__PURE__ */ a4(Button, { action: grant(budget), tone: "slim" }),
-        /* @__PURE__ */ a4(Button, { action: reset(budget), tone: "slim" })
+      a4("span", { class: "buttons", children: [
+        a4(Button, { action: grant(budget), tone: "slim" }),
+        a4(Button, { action: reset(budget), tone: "slim" })
       ] })
     ] })
   ] });
@@ -4355,22 +4319,22 @@ function Login() {
     }
     setBusy(false);
   };
-  return /* @__PURE__ */ a4("main", { class: "login", children: /* @__PURE__ */ a4("form", { onSubmit: submit, noValidate: true, children: [
-    /* @__PURE__ */ a4("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "mark", children: /* @__PURE__ */ a4("path", { d: "M12 2.500v6M12 15.500v6M5 7.500c0 5 14 4 14 9M19 7.500c0 5-14 4-14 9" }) }),
-    /* @__PURE__ */ a4("h1", { children: "Holdfast" }),
-    /* @__PURE__ */ a4("p", { class: "about", children: "Log in with an API key. The browser keeps a session of 12 hours and never the key." }),
-    /* @__PURE__ */ a4("label", { class: "field", children: [
-      /* @__PURE__ */ a4("span", { children: "API key" }),
-      /* @__PURE__ */ a4("input", { name: "key", type: "password", autocomplete: "off", autofocus: true, required: true, "aria-invalid": problem ? "true" : void 0, "aria-describedby": problem ? "login-problem" : void 0 })
+  return a4("main", { class: "login", children: a4("form", { onSubmit: submit, noValidate: true, children: [
+    a4("svg", { viewBox: "0 0 24 24", "aria-hidden": "true", class: "mark", children: a4("path", { d: "M12 2.500v6M12 15.500v6M5 7.500c0 5 14 4 14 9M19 7.500c0 5-14 4-14 9" }) }),
+    a4("h1", { children: "Holdfast" }),
+    a4("p", { class: "about", children: "Log in with an API key. The browser keeps a session of 12 hours and never the key." }),
+    a4("label", { class: "field", children: [
+      a4("span", { children: "API key" }),
+      a4("input", { name: "key", type: "password", autocomplete: "off", autofocus: true, required: true, "aria-invalid": problem ? "true" : void 0, "aria-describedby": problem ? "login-problem" : void 0 })
     ] }),
-    problem && /* @__PURE__ */ a4("p", { class: "problem", id: "login-problem", role: "alert", children: problem }),
-    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary wide", disabled: isBusy, children: [
-      /* @__PURE__ */ a4(Icon, { name: "key" }),
+    problem && a4("p", { class: "problem", id: "login-problem", role: "alert", children: problem }),
+    a4("button", { type: "submit", class: "button primary wide", disabled: isBusy, children: [
+      a4(Icon, { name: "key" }),
       " Log in"
     ] }),
-    /* @__PURE__ */ a4("p", { class: "hint", children: [
+    a4("p", { class: "hint", children: [
       "An administrator makes one with ",
-      /* @__PURE__ */ a4("code", { children: "holdfast keys create --role operator" }),
+      a4("code", { children: "holdfast keys create --role operator" }),
       "."
     ] })
   ] }) });
@@ -4379,14 +4343,14 @@ function Login() {
 // console/pages/new.tsx
 function NewRun() {
   const tasks = useLoad((signal) => call("GET /v1/tasks", { query: { tenant: scope.value }, signal }), [scope.value]);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { up: { label: "Runs", page: "runs" }, title: "New run" }),
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { up: { label: "Runs", page: "runs" }, title: "New run" }),
+    a4(
       Show,
       {
         of: tasks,
-        empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "runs", title: "No worker has published a task", command: "holdfast worker app:app", children: "A task appears here when a worker that runs it has started once." }),
-        children: (data) => /* @__PURE__ */ a4(Submit, { tasks: data.items.map((item) => item) })
+        empty: (data) => data.items.length ? null : a4(Empty, { icon: "runs", title: "No worker has published a task", command: "holdfast worker app:app", children: "A task appears here when a worker that runs it has started once." }),
+        children: (data) => a4(Submit, { tasks: data.items.map((item) => item) })
       }
     )
   ] });
@@ -4411,34 +4375,34 @@ function Submit({ tasks }) {
     }
   };
   const command = `holdfast submit ${quoted(task.name)}${option("input", isJson ? text : "…")}`;
-  return /* @__PURE__ */ a4("div", { class: "run-grid", children: [
-    /* @__PURE__ */ a4(Card, { title: "Input", children: /* @__PURE__ */ a4("div", { class: "pad stack answer", children: [
-      /* @__PURE__ */ a4("label", { class: "field", children: [
-        /* @__PURE__ */ a4("span", { children: "Task" }),
-        /* @__PURE__ */ a4("select", { value: task.name, onChange: (event) => go(here({ kind: event.currentTarget.value }), { replace: true }), children: tasks.map((one) => /* @__PURE__ */ a4("option", { children: one.name }, one.name)) }),
-        task.description && /* @__PURE__ */ a4("p", { class: "hint", children: task.description })
+  return a4("div", { class: "run-grid", children: [
+    a4(Card, { title: "Input", children: a4("div", { class: "pad stack answer", children: [
+      a4("label", { class: "field", children: [
+        a4("span", { children: "Task" }),
+        a4("select", { value: task.name, onChange: (event) => go(here({ kind: event.currentTarget.value }), { replace: true }), children: tasks.map((one) => a4("option", { children: one.name }, one.name)) }),
+        task.description && a4("p", { class: "hint", children: task.description })
       ] }),
-      hasFields && /* @__PURE__ */ a4(Tabs, { name: "as", tabs: [{ id: "form", label: "Form" }, { id: "json", label: "JSON" }] }),
-      isJson ? /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("label", { class: "field", children: [
-          /* @__PURE__ */ a4("span", { children: "Input in JSON" }),
-          /* @__PURE__ */ a4("textarea", { class: "mono", rows: 10, value: text, spellcheck: false, onInput: (event) => setText(event.currentTarget.value) })
+      hasFields && a4(Tabs, { name: "as", tabs: [{ id: "form", label: "Form" }, { id: "json", label: "JSON" }] }),
+      isJson ? a4($, { children: [
+        a4("label", { class: "field", children: [
+          a4("span", { children: "Input in JSON" }),
+          a4("textarea", { class: "mono", rows: 10, value: text, spellcheck: false, onInput: (event) => setText(event.currentTarget.value) })
         ] }),
-        /* @__PURE__ */ a4("div", { class: "buttons", children: /* @__PURE__ */ a4("button", { type: "button", class: "button primary", disabled: !may("submitter") && !may("operator"), onClick: () => void submit(text), children: "Submit" }) })
-      ] }) : /* @__PURE__ */ a4(Form, { schema, sent: void 0, before: void 0, open: true, send: (data) => void submit(JSON.stringify(data)) }, task.name),
-      problem && /* @__PURE__ */ a4("div", { class: "problem", role: "alert", children: [
+        a4("div", { class: "buttons", children: a4("button", { type: "button", class: "button primary", disabled: !may("submitter") && !may("operator"), onClick: () => void submit(text), children: "Submit" }) })
+      ] }) : a4(Form, { schema, sent: void 0, before: void 0, open: true, send: (data) => void submit(JSON.stringify(data)) }, task.name),
+      problem && a4("div", { class: "problem", role: "alert", children: [
         problem.message,
-        /* @__PURE__ */ a4(ProblemFacts, { problem })
+        a4(ProblemFacts, { problem })
       ] }),
-      /* @__PURE__ */ a4("details", { class: "commands", children: [
-        /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
-        /* @__PURE__ */ a4("div", { class: "command", children: [
-          /* @__PURE__ */ a4("pre", { children: command }),
-          /* @__PURE__ */ a4(Copy, { text: command, label: "Copy command" })
+      a4("details", { class: "commands", children: [
+        a4("summary", { children: "The same from a terminal" }),
+        a4("div", { class: "command", children: [
+          a4("pre", { children: command }),
+          a4(Copy, { text: command, label: "Copy command" })
         ] })
       ] })
     ] }) }),
-    /* @__PURE__ */ a4(Card, { title: "What the task says", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Value, { value: task }) }) })
+    a4(Card, { title: "What the task says", children: a4("div", { class: "pad", children: a4(Value, { value: task }) }) })
   ] });
 }
 
@@ -4473,26 +4437,26 @@ async function read3(signal) {
 }
 function Overview() {
   const facts = useLoad(read3, [scope.value], { when: of("execution", "queue", "worker", "waitpoint"), every: 5e3 });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Overview" }),
-    /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found3, { facts: data }) })
+  return a4($, { children: [
+    a4(Head, { title: "Overview" }),
+    a4(Show, { of: facts, children: (data) => a4(Found3, { facts: data }) })
   ] });
 }
 function Found3({ facts }) {
   const whole = Object.values(facts.counts).reduce((sum, value) => sum + value, 0);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Verdict, { facts }),
-    !whole && /* @__PURE__ */ a4(FirstRun, {}),
-    /* @__PURE__ */ a4(Tiles, { facts }),
-    /* @__PURE__ */ a4("div", { class: "columns", children: [
-      /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Failing, { causes: facts.causes }),
-        /* @__PURE__ */ a4(Kinds, { kinds: facts.kinds })
+  return a4($, { children: [
+    a4(Verdict, { facts }),
+    !whole && a4(FirstRun, {}),
+    a4(Tiles, { facts }),
+    a4("div", { class: "columns", children: [
+      a4("div", { class: "column", children: [
+        a4(Failing, { causes: facts.causes }),
+        a4(Kinds, { kinds: facts.kinds })
       ] }),
-      /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Longest, { rows: facts.stuck }),
-        facts.snapshot && /* @__PURE__ */ a4(Lanes, { snapshot: facts.snapshot }),
-        facts.snapshot && /* @__PURE__ */ a4(Queues, { snapshot: facts.snapshot })
+      a4("div", { class: "column", children: [
+        a4(Longest, { rows: facts.stuck }),
+        facts.snapshot && a4(Lanes, { snapshot: facts.snapshot }),
+        facts.snapshot && a4(Queues, { snapshot: facts.snapshot })
       ] })
     ] })
   ] });
@@ -4502,27 +4466,27 @@ function Verdict({ facts }) {
   const isWrong = bad.some((finding) => finding.level === "error");
   const tone = isWrong ? "danger" : bad.length ? "warn" : "good";
   const words2 = bad.length ? `${plural(bad.length, "thing")} ${bad.length === 1 ? "needs" : "need"} a look` : "Everything works";
-  return /* @__PURE__ */ a4("section", { class: `verdict tone-${tone}`, "aria-label": "Health", children: [
-    /* @__PURE__ */ a4("div", { class: "verdict-line", children: [
-      /* @__PURE__ */ a4(Icon, { name: bad.length ? "cause" : "check" }),
-      /* @__PURE__ */ a4("h2", { children: words2 }),
-      !bad.length && facts.findings.length > 0 && /* @__PURE__ */ a4("span", { class: "faint", children: [
+  return a4("section", { class: `verdict tone-${tone}`, "aria-label": "Health", children: [
+    a4("div", { class: "verdict-line", children: [
+      a4(Icon, { name: bad.length ? "cause" : "check" }),
+      a4("h2", { children: words2 }),
+      !bad.length && facts.findings.length > 0 && a4("span", { class: "faint", children: [
         plural(facts.findings.length, "check"),
         " passed"
       ] })
     ] }),
-    bad.length > 0 && /* @__PURE__ */ a4("ul", { children: bad.map((finding) => /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4(State, { name: finding.level, word: finding.check.replaceAll("_", " ") }),
-      /* @__PURE__ */ a4("span", { children: /* @__PURE__ */ a4(Marked, { text: finding.text }) }),
-      finding.fix && /* @__PURE__ */ a4("span", { class: "faint", children: /* @__PURE__ */ a4(Marked, { text: finding.fix }) })
+    bad.length > 0 && a4("ul", { children: bad.map((finding) => a4("li", { children: [
+      a4(State, { name: finding.level, word: finding.check.replaceAll("_", " ") }),
+      a4("span", { children: a4(Marked, { text: finding.text }) }),
+      finding.fix && a4("span", { class: "faint", children: a4(Marked, { text: finding.fix }) })
     ] }, finding.check + finding.text)) })
   ] });
 }
 function FirstRun() {
-  return /* @__PURE__ */ a4(Card, { title: "Nothing has run yet", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
-    /* @__PURE__ */ a4("p", { class: "about", children: "Submit something; it appears here at once. Without a worker it waits, and its page says so." }),
-    /* @__PURE__ */ a4(Command, { text: `holdfast submit hello --input '{"name": "Ann"}'` }),
-    /* @__PURE__ */ a4(Command, { text: "holdfast worker app:app" })
+  return a4(Card, { title: "Nothing has run yet", children: a4("div", { class: "pad stack", children: [
+    a4("p", { class: "about", children: "Submit something; it appears here at once. Without a worker it waits, and its page says so." }),
+    a4(Command, { text: `holdfast submit hello --input '{"name": "Ann"}'` }),
+    a4(Command, { text: "holdfast worker app:app" })
   ] }) });
 }
 function Tiles({ facts }) {
@@ -4531,9 +4495,9 @@ function Tiles({ facts }) {
   const workers = snapshot?.workers ?? [];
   const busy = workers.reduce((total, worker) => total + worker.busy, 0);
   const slots = workers.reduce((total, worker) => total + worker.slots, 0);
-  return /* @__PURE__ */ a4("div", { class: "tiles", children: [
-    /* @__PURE__ */ a4(Tile, { icon: "play", label: "Running", value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker" }),
-    /* @__PURE__ */ a4(
+  return a4("div", { class: "tiles", children: [
+    a4(Tile, { icon: "play", label: "Running", value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker" }),
+    a4(
       Tile,
       {
         icon: "clock",
@@ -4543,84 +4507,84 @@ function Tiles({ facts }) {
         note: oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits"
       }
     ),
-    /* @__PURE__ */ a4(Tile, { icon: "inbox", label: "Waiting for people", value: inboxCount.value, href: to(["inbox"]), note: `${count(counts.suspended ?? 0)} suspended in all` }),
-    /* @__PURE__ */ a4(Tile, { icon: "cause", label: "Failed", tone: "danger", value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day` })
+    a4(Tile, { icon: "inbox", label: "Waiting for people", value: inboxCount.value, href: to(["inbox"]), note: `${count(counts.suspended ?? 0)} suspended in all` }),
+    a4(Tile, { icon: "cause", label: "Failed", tone: "danger", value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day` })
   ] });
 }
 function Tile({ icon, label, value, href, note, tone = "accent" }) {
-  return /* @__PURE__ */ a4("a", { class: "tile", href, children: [
-    /* @__PURE__ */ a4("span", { class: "tile-label", children: [
-      /* @__PURE__ */ a4(Icon, { name: icon }),
+  return a4("a", { class: "tile", href, children: [
+    a4("span", { class: "tile-label", children: [
+      a4(Icon, { name: icon }),
       " ",
       label
     ] }),
-    /* @__PURE__ */ a4("b", { class: value && tone === "danger" ? "tone-danger toned" : "", children: brief(value) }),
-    /* @__PURE__ */ a4("span", { class: "faint small", children: note })
+    a4("b", { class: value && tone === "danger" ? "tone-danger toned" : "", children: brief(value) }),
+    a4("span", { class: "faint small", children: note })
   ] });
 }
 function Failing({ causes }) {
-  return /* @__PURE__ */ a4(
+  return a4(
     Card,
     {
       title: "Failing most, last 24 hours",
-      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["causes"]), children: "All failures" }),
-      children: causes.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: causes.map((cause) => /* @__PURE__ */ a4("li", { children: [
-        /* @__PURE__ */ a4("a", { class: "line", href: to(["runs"], { state: "failed,expired", kind: cause.kind, error_type: cause.error_type }), children: [
-          /* @__PURE__ */ a4("span", { class: "line-main", children: [
-            /* @__PURE__ */ a4("b", { children: cause.kind }),
+      extra: a4("a", { class: "link", href: to(["causes"]), children: "All failures" }),
+      children: causes.length ? a4("ul", { class: "lines", children: causes.map((cause) => a4("li", { children: [
+        a4("a", { class: "line", href: to(["runs"], { state: "failed,expired", kind: cause.kind, error_type: cause.error_type }), children: [
+          a4("span", { class: "line-main", children: [
+            a4("b", { children: cause.kind }),
             " ",
-            /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: cause.error_type })
+            a4("span", { class: "tone-danger toned", children: cause.error_type })
           ] }),
-          /* @__PURE__ */ a4("span", { class: "line-sub clip", children: cause.place })
+          a4("span", { class: "line-sub clip", children: cause.place })
         ] }),
-        /* @__PURE__ */ a4("span", { class: "line-end", children: [
-          /* @__PURE__ */ a4("b", { class: "num", children: count(cause.count) }),
-          /* @__PURE__ */ a4(Time, { at: cause.last_at })
+        a4("span", { class: "line-end", children: [
+          a4("b", { class: "num", children: count(cause.count) }),
+          a4(Time, { at: cause.last_at })
         ] })
-      ] }, `${cause.kind} ${cause.error_type} ${cause.place}`)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing failed in the last day." })
+      ] }, `${cause.kind} ${cause.error_type} ${cause.place}`)) }) : a4("p", { class: "pad faint", children: "Nothing failed in the last day." })
     }
   );
 }
 function Kinds({ kinds }) {
   const rows = [...kinds].map(([kind, states]) => ({ kind, states, sum: Object.values(states).reduce((total, value) => total + value, 0) }));
   rows.sort((one, other) => other.sum - one.sum);
-  return /* @__PURE__ */ a4(Card, { title: "Tasks", children: rows.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: rows.slice(0, 8).map(({ kind, states, sum }) => /* @__PURE__ */ a4("li", { children: [
-    /* @__PURE__ */ a4("a", { class: "line", href: to(["runs"], { kind }), children: [
-      /* @__PURE__ */ a4("span", { class: "line-main clip", children: kind }),
-      /* @__PURE__ */ a4(StateBar, { counts: states })
+  return a4(Card, { title: "Tasks", children: rows.length ? a4("ul", { class: "lines", children: rows.slice(0, 8).map(({ kind, states, sum }) => a4("li", { children: [
+    a4("a", { class: "line", href: to(["runs"], { kind }), children: [
+      a4("span", { class: "line-main clip", children: kind }),
+      a4(StateBar, { counts: states })
     ] }),
-    /* @__PURE__ */ a4("span", { class: "line-end", children: [
-      /* @__PURE__ */ a4("b", { class: "num", children: count(sum) }),
-      (states.failed ?? 0) > 0 ? /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: plural(states.failed, "failure") }) : /* @__PURE__ */ a4("span", { class: "faint", children: "no failure" })
+    a4("span", { class: "line-end", children: [
+      a4("b", { class: "num", children: count(sum) }),
+      (states.failed ?? 0) > 0 ? a4("span", { class: "tone-danger toned", children: plural(states.failed, "failure") }) : a4("span", { class: "faint", children: "no failure" })
     ] })
-  ] }, kind)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "No task has run yet." }) });
+  ] }, kind)) }) : a4("p", { class: "pad faint", children: "No task has run yet." }) });
 }
 function Longest({ rows }) {
-  return /* @__PURE__ */ a4(Card, { title: "Waiting longest", children: rows.length ? /* @__PURE__ */ a4("ul", { class: "lines", children: rows.map((row) => /* @__PURE__ */ a4("li", { children: [
-    /* @__PURE__ */ a4("div", { class: "line", children: [
-      /* @__PURE__ */ a4("span", { class: "line-main", children: [
-        /* @__PURE__ */ a4(State, { name: row.state }),
+  return a4(Card, { title: "Waiting longest", children: rows.length ? a4("ul", { class: "lines", children: rows.map((row) => a4("li", { children: [
+    a4("div", { class: "line", children: [
+      a4("span", { class: "line-main", children: [
+        a4(State, { name: row.state }),
         " ",
-        /* @__PURE__ */ a4("a", { href: to(["runs", row.id]), children: row.kind }),
+        a4("a", { href: to(["runs", row.id]), children: row.kind }),
         " ",
-        /* @__PURE__ */ a4(Id, { id: row.id, most: 14, href: pageOf("execution", row.id) })
+        a4(Id, { id: row.id, most: 14, href: pageOf("execution", row.id) })
       ] }),
-      /* @__PURE__ */ a4("span", { class: "line-sub", children: row.why })
+      a4("span", { class: "line-sub", children: row.why })
     ] }),
-    /* @__PURE__ */ a4("span", { class: "line-end", children: /* @__PURE__ */ a4("b", { class: "num", children: ago(row.created_at).replace(" ago", "") }) })
-  ] }, row.id)) }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing waits." }) });
+    a4("span", { class: "line-end", children: a4("b", { class: "num", children: ago(row.created_at).replace(" ago", "") }) })
+  ] }, row.id)) }) : a4("p", { class: "pad faint", children: "Nothing waits." }) });
 }
 function Lanes({ snapshot }) {
-  return /* @__PURE__ */ a4(
+  return a4(
     Card,
     {
       title: "Lanes",
-      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["workers"]), children: "Workers and lanes" }),
-      children: /* @__PURE__ */ a4("ul", { class: "lines", children: snapshot.lanes.slice(0, 6).map((lane) => {
+      extra: a4("a", { class: "link", href: to(["workers"]), children: "Workers and lanes" }),
+      children: a4("ul", { class: "lines", children: snapshot.lanes.slice(0, 6).map((lane) => {
         const open = OPEN.map((state) => [state, lane.counts[state] ?? 0]).filter(([, value]) => value);
-        return /* @__PURE__ */ a4("li", { children: /* @__PURE__ */ a4("div", { class: "line", children: [
-          /* @__PURE__ */ a4("span", { class: "line-main clip", children: lane.lane }),
-          /* @__PURE__ */ a4("span", { class: "line-sub", children: open.length ? open.map(([state, value]) => `${count(value)} ${state.replaceAll("_", " ")}`).join(", ") : "idle" })
+        return a4("li", { children: a4("div", { class: "line", children: [
+          a4("span", { class: "line-main clip", children: lane.lane }),
+          a4("span", { class: "line-sub", children: open.length ? open.map(([state, value]) => `${count(value)} ${state.replaceAll("_", " ")}`).join(", ") : "idle" })
         ] }) }, lane.lane);
       }) })
     }
@@ -4629,22 +4593,22 @@ function Lanes({ snapshot }) {
 function Queues({ snapshot }) {
   const rows = snapshot.queues.filter((queue) => queue.ready || queue.dead || queue.in_flight || queue.paused);
   if (!rows.length) return null;
-  return /* @__PURE__ */ a4(
+  return a4(
     Card,
     {
       title: "Queues",
-      extra: /* @__PURE__ */ a4("a", { class: "link", href: to(["queues"]), children: "All queues" }),
-      children: /* @__PURE__ */ a4("ul", { class: "lines", children: rows.slice(0, 6).map((queue) => /* @__PURE__ */ a4("li", { children: [
-        /* @__PURE__ */ a4("a", { class: "line", href: to(["queues", queue.name]), children: [
-          /* @__PURE__ */ a4("span", { class: "line-main clip", children: middle(queue.name, 40) }),
-          /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+      extra: a4("a", { class: "link", href: to(["queues"]), children: "All queues" }),
+      children: a4("ul", { class: "lines", children: rows.slice(0, 6).map((queue) => a4("li", { children: [
+        a4("a", { class: "line", href: to(["queues", queue.name]), children: [
+          a4("span", { class: "line-main clip", children: middle(queue.name, 40) }),
+          a4("span", { class: "line-sub", children: [
             count(queue.ready),
             " ready, ",
             count(queue.in_flight),
             " in flight"
           ] })
         ] }),
-        /* @__PURE__ */ a4("span", { class: "line-end", children: queue.dead > 0 && /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: plural(queue.dead, "dead letter") }) })
+        a4("span", { class: "line-end", children: queue.dead > 0 && a4("span", { class: "tone-danger toned", children: plural(queue.dead, "dead letter") }) })
       ] }, queue.name)) })
     }
   );
@@ -4670,14 +4634,14 @@ function Queues2() {
     [scope.value],
     { when: of("queue"), every: 5e3 }
   );
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Queues", sub: "Messages between programs: work queues, where one consumer gets each message, and fan-out queues, where every group does." }),
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Queues", sub: "Messages between programs: work queues, where one consumer gets each message, and fan-out queues, where every group does." }),
+    a4(
       Show,
       {
         of: rows,
-        empty: (data) => data.length ? null : /* @__PURE__ */ a4(Empty, { icon: "queue", title: "There is no queue", command: "holdfast queues define orders --dead-letter orders-dead", children: "A queue takes messages and hands each to a consumer until it is acknowledged." }),
-        children: (data) => /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+        empty: (data) => data.length ? null : a4(Empty, { icon: "queue", title: "There is no queue", command: "holdfast queues define orders --dead-letter orders-dead", children: "A queue takes messages and hands each to a consumer until it is acknowledged." }),
+        children: (data) => a4(Card, { children: a4(
           Table,
           {
             label: "Queues",
@@ -4688,17 +4652,17 @@ function Queues2() {
               {
                 id: "name",
                 label: "Queue",
-                cell: ({ queue }) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["queues", queue.name], queue.tenant === "default" ? {} : { tenant: queue.tenant }), children: queue.name })
+                cell: ({ queue }) => a4("a", { class: "strong", href: to(["queues", queue.name], queue.tenant === "default" ? {} : { tenant: queue.tenant }), children: queue.name })
               },
-              { id: "mode", label: "Mode", drop: "narrow", cell: ({ queue }) => queue.takes_dead_letters ? /* @__PURE__ */ a4(Tag, { tone: "danger", children: "dead letters" }) : queue.mode },
-              { id: "state", label: "State", drop: "narrow", cell: ({ queue }) => /* @__PURE__ */ a4(State, { name: queue.paused ? "paused" : "ready", word: queue.paused ? "Paused" : "Open" }) },
+              { id: "mode", label: "Mode", drop: "narrow", cell: ({ queue }) => queue.takes_dead_letters ? a4(Tag, { tone: "danger", children: "dead letters" }) : queue.mode },
+              { id: "state", label: "State", drop: "narrow", cell: ({ queue }) => a4(State, { name: queue.paused ? "paused" : "ready", word: queue.paused ? "Paused" : "Open" }) },
               { id: "ready", label: "Ready", kind: "num", cell: ({ stats }) => count(figures(stats).ready) },
               { id: "flight", label: "In flight", kind: "num", cell: ({ stats }) => count(figures(stats).in_flight) },
               { id: "delayed", label: "Delayed", kind: "num", drop: "medium", cell: ({ stats }) => count(figures(stats).delayed) },
-              { id: "dead", label: "Dead", kind: "num", cell: ({ stats }) => /* @__PURE__ */ a4("span", { class: figures(stats).dead ? "tone-danger toned" : "", children: count(figures(stats).dead) }) },
+              { id: "dead", label: "Dead", kind: "num", cell: ({ stats }) => a4("span", { class: figures(stats).dead ? "tone-danger toned" : "", children: count(figures(stats).dead) }) },
               { id: "pushed", label: "Pushed", kind: "num", drop: "medium", cell: ({ stats }) => count(stats?.pushed ?? 0) },
               { id: "tenant", label: "Tenant", drop: "medium", cell: ({ queue }) => queue.tenant },
-              { id: "act", label: "Actions", kind: "actions", cell: ({ queue }) => /* @__PURE__ */ a4(Button, { action: pauseAction(queue), tone: "slim", hideLabel: true }) }
+              { id: "act", label: "Actions", kind: "actions", cell: ({ queue }) => a4(Button, { action: pauseAction(queue), tone: "slim", hideLabel: true }) }
             ]
           }
         ) })
@@ -4741,19 +4705,19 @@ function Queue({ name }) {
     { when: of("queue"), every: 5e3 }
   );
   A2(() => seen(`Queue ${name}`, to(["queues", name])), [name]);
-  return /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found4, { facts: data }) });
+  return a4(Show, { of: facts, children: (data) => a4(Found4, { facts: data }) });
 }
 function Found4({ facts: { queue, stats, pending, messages } }) {
   const numbers = figures(stats);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { up: { label: "Queues", page: "queues" }, title: queue.name, sub: /* @__PURE__ */ a4(State, { name: queue.paused ? "paused" : "ready", word: queue.paused ? "Paused" : "Open" }), children: [
-      /* @__PURE__ */ a4(Button, { action: pauseAction(queue) }),
-      queue.takes_dead_letters && /* @__PURE__ */ a4(Button, { action: redrive(queue, null) }),
-      /* @__PURE__ */ a4(Button, { action: purge(queue, numbers.ready + numbers.delayed) })
+  return a4($, { children: [
+    a4(Head, { up: { label: "Queues", page: "queues" }, title: queue.name, sub: a4(State, { name: queue.paused ? "paused" : "ready", word: queue.paused ? "Paused" : "Open" }), children: [
+      a4(Button, { action: pauseAction(queue) }),
+      queue.takes_dead_letters && a4(Button, { action: redrive(queue, null) }),
+      a4(Button, { action: purge(queue, numbers.ready + numbers.delayed) })
     ] }),
-    /* @__PURE__ */ a4("div", { class: "run-grid", children: [
-      /* @__PURE__ */ a4(Card, { children: [
-        /* @__PURE__ */ a4("div", { class: "tabs-pad", children: /* @__PURE__ */ a4(
+    a4("div", { class: "run-grid", children: [
+      a4(Card, { children: [
+        a4("div", { class: "tabs-pad", children: a4(
           Tabs,
           {
             tabs: [
@@ -4763,11 +4727,11 @@ function Found4({ facts: { queue, stats, pending, messages } }) {
             ]
           }
         ) }),
-        /* @__PURE__ */ a4(Part, { queue, pending, messages })
+        a4(Part, { queue, pending, messages })
       ] }),
-      /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Card, { title: "Figures", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Facts, { rows: ["ready", "delayed", "in_flight", "dead"].map((field) => [phrase(field), count(numbers[field])]).concat([["Pushed", count(stats.pushed)], ["Acknowledged", count(stats.acked ?? 0)], ["Expired", count(stats.expired)], ["Purged", count(stats.purged)]]) }) }) }),
-        /* @__PURE__ */ a4(Card, { title: "Settings", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+      a4("div", { class: "column", children: [
+        a4(Card, { title: "Figures", children: a4("div", { class: "pad", children: a4(Facts, { rows: ["ready", "delayed", "in_flight", "dead"].map((field) => [phrase(field), count(numbers[field])]).concat([["Pushed", count(stats.pushed)], ["Acknowledged", count(stats.acked ?? 0)], ["Expired", count(stats.expired)], ["Purged", count(stats.purged)]]) }) }) }),
+        a4(Card, { title: "Settings", children: a4("div", { class: "pad", children: a4(
           Facts,
           {
             rows: [
@@ -4775,12 +4739,12 @@ function Found4({ facts: { queue, stats, pending, messages } }) {
               ["Mode", queue.mode],
               ["Attempts", queue.max_attempts],
               ["Lock", span(queue.lock_ms)],
-              queue.dead_letter !== null && ["Dead letters to", /* @__PURE__ */ a4("a", { class: "link", href: to(["queues", queue.dead_letter]), children: queue.dead_letter })],
+              queue.dead_letter !== null && ["Dead letters to", a4("a", { class: "link", href: to(["queues", queue.dead_letter]), children: queue.dead_letter })],
               queue.max_size !== null && ["At most", count(queue.max_size)],
               queue.ttl_ms !== null && ["Kept for", span(queue.ttl_ms)],
               ["Deduplicated for", span(queue.dedup_window_ms)],
               queue.groups.length > 0 && ["Groups", queue.groups.join(", ")],
-              ["Created", /* @__PURE__ */ a4(Time, { at: queue.created_at })]
+              ["Created", a4(Time, { at: queue.created_at })]
             ]
           }
         ) }) })
@@ -4791,38 +4755,38 @@ function Found4({ facts: { queue, stats, pending, messages } }) {
 function Part({ queue, pending, messages }) {
   const tab = param("tab") || (queue.takes_dead_letters ? "causes" : "ready");
   if (tab === "flight")
-    return pending.length ? /* @__PURE__ */ a4(
+    return pending.length ? a4(
       Table,
       {
         label: "In flight",
         rows: pending,
         keyOf: (row) => `${row.id} ${row.consumer}`,
         columns: [
-          { id: "id", label: "Message", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id }) },
+          { id: "id", label: "Message", kind: "id", cell: (row) => a4(Id, { id: row.id }) },
           { id: "consumer", label: "Consumer", cell: (row) => row.consumer },
           { id: "attempt", label: "Attempt", kind: "num", cell: (row) => row.attempt },
-          { id: "since", label: "Since", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.since }) },
-          { id: "deadline", label: "Back in the queue", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.deadline }) }
+          { id: "since", label: "Since", cell: (row) => a4(Time, { at: row.since }) },
+          { id: "deadline", label: "Back in the queue", cell: (row) => a4(Time, { at: row.deadline }) }
         ]
       }
-    ) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "No consumer holds a message." });
-  if (tab === "causes" && queue.takes_dead_letters) return /* @__PURE__ */ a4(Causes2, { queue, messages });
-  if (!messages.length) return /* @__PURE__ */ a4("p", { class: "pad faint", children: "No message is ready." });
-  return /* @__PURE__ */ a4("ul", { class: "lines", children: messages.map((message) => /* @__PURE__ */ a4("li", { children: [
-    /* @__PURE__ */ a4("div", { class: "stack-s", children: [
-      /* @__PURE__ */ a4("span", { class: "line-main", children: [
-        /* @__PURE__ */ a4(Id, { id: message.id, copy: true }),
-        message.key && /* @__PURE__ */ a4("span", { class: "faint", children: [
+    ) : a4("p", { class: "pad faint", children: "No consumer holds a message." });
+  if (tab === "causes" && queue.takes_dead_letters) return a4(Causes2, { queue, messages });
+  if (!messages.length) return a4("p", { class: "pad faint", children: "No message is ready." });
+  return a4("ul", { class: "lines", children: messages.map((message) => a4("li", { children: [
+    a4("div", { class: "stack-s", children: [
+      a4("span", { class: "line-main", children: [
+        a4(Id, { id: message.id, copy: true }),
+        message.key && a4("span", { class: "faint", children: [
           "key ",
           message.key
         ] }),
-        message.dead_letter && /* @__PURE__ */ a4("span", { class: "tone-danger toned", children: message.dead_letter.reason })
+        message.dead_letter && a4("span", { class: "tone-danger toned", children: message.dead_letter.reason })
       ] }),
-      seesPayloads() ? /* @__PURE__ */ a4(Value, { value: message.payload }) : /* @__PURE__ */ a4("span", { class: "faint", children: "hidden" })
+      seesPayloads() ? a4(Value, { value: message.payload }) : a4("span", { class: "faint", children: "hidden" })
     ] }),
-    /* @__PURE__ */ a4("span", { class: "line-end", children: [
-      /* @__PURE__ */ a4(Time, { at: message.enqueued_at }),
-      /* @__PURE__ */ a4("span", { children: [
+    a4("span", { class: "line-end", children: [
+      a4(Time, { at: message.enqueued_at }),
+      a4("span", { children: [
         "attempt ",
         message.attempt
       ] })
@@ -4836,21 +4800,21 @@ function Causes2({ queue, messages }) {
 ${message.dead_letter?.reason ?? "unknown"}`;
     groups.set(key, [...groups.get(key) ?? [], message]);
   }
-  if (!groups.size) return /* @__PURE__ */ a4("p", { class: "pad faint", children: "There is no dead letter." });
-  return /* @__PURE__ */ a4("ul", { class: "lines", children: [...groups].map(([key, letters]) => {
+  if (!groups.size) return a4("p", { class: "pad faint", children: "There is no dead letter." });
+  return a4("ul", { class: "lines", children: [...groups].map(([key, letters]) => {
     const [origin, reason] = key.split("\n");
-    return /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4("div", { class: "line", children: [
-        /* @__PURE__ */ a4("span", { class: "line-main", children: reason || "no reason given" }),
-        /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+    return a4("li", { children: [
+      a4("div", { class: "line", children: [
+        a4("span", { class: "line-main", children: reason || "no reason given" }),
+        a4("span", { class: "line-sub", children: [
           "from ",
           origin,
           ", last ",
-          /* @__PURE__ */ a4(Time, { at: letters[0].dead_letter?.last_at })
+          a4(Time, { at: letters[0].dead_letter?.last_at })
         ] })
       ] }),
-      /* @__PURE__ */ a4("b", { class: "num", children: count(letters.length) }),
-      /* @__PURE__ */ a4(Button, { action: redrive(queue, { origin, reason }), tone: "slim" })
+      a4("b", { class: "num", children: count(letters.length) }),
+      a4(Button, { action: redrive(queue, { origin, reason }), tone: "slim" })
     ] }, key);
   }) });
 }
@@ -4990,24 +4954,24 @@ var LEVELS = ["debug", "info", "warning", "error"];
 function Logs({ id }) {
   const level = param("level");
   const logs = useLoad((signal) => call("GET /v1/executions/{id}/logs", { path: { id }, query: { tenant: scope.value, limit: 500, ...level ? { level } : {} }, signal }), [id, level], { when: (change) => change.data.execution === id, every: 5e3 });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "Level", children: ["", ...LEVELS].map((one) => /* @__PURE__ */ a4("a", { href: here({ level: one || null }), "aria-current": one === level ? "true" : void 0, children: one || "all" }, one)) }),
-    /* @__PURE__ */ a4(Show, { of: logs, rows: 4, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: [
+  return a4($, { children: [
+    a4("nav", { class: "strip", "aria-label": "Level", children: ["", ...LEVELS].map((one) => a4("a", { href: here({ level: one || null }), "aria-current": one === level ? "true" : void 0, children: one || "all" }, one)) }),
+    a4(Show, { of: logs, rows: 4, empty: (data) => data.items.length ? null : a4("p", { class: "pad faint", children: [
       "Nothing was logged",
       level ? ` at level ${level}` : "",
       "."
-    ] }), children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((line) => /* @__PURE__ */ a4("li", { class: `log-${line.level.toLowerCase()}`, children: [
-      /* @__PURE__ */ a4("time", { datetime: line.at, title: exact(line.at), children: clock(line.at, true) }),
-      /* @__PURE__ */ a4("b", { children: line.level.toLowerCase() }),
-      /* @__PURE__ */ a4("span", { children: [
+    ] }), children: (data) => a4("ol", { class: "logs", children: data.items.map((line) => a4("li", { class: `log-${line.level.toLowerCase()}`, children: [
+      a4("time", { datetime: line.at, title: exact(line.at), children: clock(line.at, true) }),
+      a4("b", { children: line.level.toLowerCase() }),
+      a4("span", { children: [
         line.message,
-        Object.keys(line.fields).length > 0 && /* @__PURE__ */ a4("span", { class: "faint", children: [
+        Object.keys(line.fields).length > 0 && a4("span", { class: "faint", children: [
           " ",
           JSON.stringify(line.fields)
         ] }),
-        line.traceback && /* @__PURE__ */ a4("details", { children: [
-          /* @__PURE__ */ a4("summary", { children: "Traceback" }),
-          /* @__PURE__ */ a4("pre", { children: line.traceback })
+        line.traceback && a4("details", { children: [
+          a4("summary", { children: "Traceback" }),
+          a4("pre", { children: line.traceback })
         ] })
       ] })
     ] }, line.id)) }) })
@@ -5015,10 +4979,10 @@ function Logs({ id }) {
 }
 function Frames({ id }) {
   const frames = useLoad((signal) => call("GET /v1/executions/{id}/stream", { path: { id }, query: { tenant: scope.value, limit: 200 }, signal }), [id], { every: 3e3 });
-  return /* @__PURE__ */ a4(Show, { of: frames, rows: 4, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing was streamed." }), children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((frame) => /* @__PURE__ */ a4("li", { children: [
-    /* @__PURE__ */ a4("time", { datetime: frame.at, title: exact(frame.at), children: clock(frame.at, true) }),
-    /* @__PURE__ */ a4("b", { children: frame.type }),
-    typeof frame.payload === "string" ? /* @__PURE__ */ a4("span", { children: frame.payload }) : /* @__PURE__ */ a4(Value, { value: frame.payload })
+  return a4(Show, { of: frames, rows: 4, empty: (data) => data.items.length ? null : a4("p", { class: "pad faint", children: "Nothing was streamed." }), children: (data) => a4("ol", { class: "logs", children: data.items.map((frame) => a4("li", { children: [
+    a4("time", { datetime: frame.at, title: exact(frame.at), children: clock(frame.at, true) }),
+    a4("b", { children: frame.type }),
+    typeof frame.payload === "string" ? a4("span", { children: frame.payload }) : a4(Value, { value: frame.payload })
   ] }, frame.id)) }) });
 }
 
@@ -5028,16 +4992,16 @@ var NESTED = /* @__PURE__ */ new Set(["step", "child", "progress"]);
 var TONES = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 function Timeline({ axis, spans }) {
   const chosen2 = param("span");
-  return /* @__PURE__ */ a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", children: [
-    /* @__PURE__ */ a4(Axis, { axis }),
-    spans.map((one, at) => /* @__PURE__ */ a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(at), at }, at))
+  return a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", children: [
+    a4(Axis, { axis }),
+    spans.map((one, at) => a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(at), at }, at))
   ] });
 }
 function Axis({ axis }) {
-  return /* @__PURE__ */ a4("div", { class: "tl-row tl-axis", role: "row", children: [
-    /* @__PURE__ */ a4("span", { class: "tl-label", role: "columnheader", children: "Span" }),
-    /* @__PURE__ */ a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => /* @__PURE__ */ a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.since)} to ${exact(part.until)}`, children: part.end - part.start > 0.09 && /* @__PURE__ */ a4("i", { children: part.folded ? `${span(part.ms)} idle` : clock(part.since) }) }, at)) }),
-    /* @__PURE__ */ a4("span", { class: "tl-ms", role: "columnheader", children: "Time" })
+  return a4("div", { class: "tl-row tl-axis", role: "row", children: [
+    a4("span", { class: "tl-label", role: "columnheader", children: "Span" }),
+    a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.since)} to ${exact(part.until)}`, children: part.end - part.start > 0.09 && a4("i", { children: part.folded ? `${span(part.ms)} idle` : clock(part.since) }) }, at)) }),
+    a4("span", { class: "tl-ms", role: "columnheader", children: "Time" })
   ] });
 }
 function Row({ span: one, axis, depth, isChosen, at }) {
@@ -5045,38 +5009,38 @@ function Row({ span: one, axis, depth, isChosen, at }) {
   const href = one.execution ? pageOf("execution", one.execution) : null;
   const width = Math.max(0, one.end - one.start) * 100;
   const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.since)}`;
-  return /* @__PURE__ */ a4("div", { class: `tl-row ${isChosen ? "chosen" : ""}`, role: "row", children: [
-    /* @__PURE__ */ a4("span", { class: `tl-label depth-${depth}`, role: "cell", children: [
-      /* @__PURE__ */ a4(Icon, { name: ICONS2[one.type] ?? "dot" }),
-      href ? /* @__PURE__ */ a4("a", { class: "clip", href, title: one.label, children: one.label }) : /* @__PURE__ */ a4("a", { class: "clip plain", href: here({ span: isChosen ? null : String(at) }), title: one.label, children: one.type === "step" ? one.label : capital(one.label) })
+  return a4("div", { class: `tl-row ${isChosen ? "chosen" : ""}`, role: "row", children: [
+    a4("span", { class: `tl-label depth-${depth}`, role: "cell", children: [
+      a4(Icon, { name: ICONS2[one.type] ?? "dot" }),
+      href ? a4("a", { class: "clip", href, title: one.label, children: one.label }) : a4("a", { class: "clip plain", href: here({ span: isChosen ? null : String(at) }), title: one.label, children: one.type === "step" ? one.label : capital(one.label) })
     ] }),
-    /* @__PURE__ */ a4("span", { class: "tl-track", role: "cell", children: [
-      axis.map((part, index) => part.folded && /* @__PURE__ */ a4("span", { class: "tl-hatch", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` } }, index)),
-      /* @__PURE__ */ a4("span", { class: `tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`, style: { left: `${one.start * 100}%`, width: `${width}%` }, title: about, children: /* @__PURE__ */ a4("span", { class: "hidden", children: about }) })
+    a4("span", { class: "tl-track", role: "cell", children: [
+      axis.map((part, index) => part.folded && a4("span", { class: "tl-hatch", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` } }, index)),
+      a4("span", { class: `tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`, style: { left: `${one.start * 100}%`, width: `${width}%` }, title: about, children: a4("span", { class: "hidden", children: about }) })
     ] }),
-    /* @__PURE__ */ a4("span", { class: "tl-ms num", role: "cell", children: span(one.ms) }),
-    isChosen && one.text && /* @__PURE__ */ a4("p", { class: "tl-text", children: one.text })
+    a4("span", { class: "tl-ms num", role: "cell", children: span(one.ms) }),
+    isChosen && one.text && a4("p", { class: "tl-text", children: one.text })
   ] });
 }
 
 // console/pages/run_parts.tsx
 function Steps({ steps }) {
-  if (!steps.length) return /* @__PURE__ */ a4("p", { class: "pad faint", children: "No step was recorded. After a crash, a run continues after its last recorded step." });
-  return /* @__PURE__ */ a4("ol", { class: "steps", children: steps.map((step, at) => /* @__PURE__ */ a4("li", { children: [
-    /* @__PURE__ */ a4("span", { class: "step-number", children: at + 1 }),
-    /* @__PURE__ */ a4("div", { class: "stack-s", children: [
-      /* @__PURE__ */ a4("span", { class: "step-head", children: [
-        /* @__PURE__ */ a4("b", { children: step.name }),
+  if (!steps.length) return a4("p", { class: "pad faint", children: "No step was recorded. After a crash, a run continues after its last recorded step." });
+  return a4("ol", { class: "steps", children: steps.map((step, at) => a4("li", { children: [
+    a4("span", { class: "step-number", children: at + 1 }),
+    a4("div", { class: "stack-s", children: [
+      a4("span", { class: "step-head", children: [
+        a4("b", { children: step.name }),
         " ",
-        /* @__PURE__ */ a4(Time, { at: step.at })
+        a4(Time, { at: step.at })
       ] }),
-      step.result !== null && /* @__PURE__ */ a4(Value, { value: step.result })
+      step.result !== null && a4(Value, { value: step.result })
     ] })
   ] }, step.name)) });
 }
 function Attempts({ id }) {
   const attempts = useLoad((signal) => call("GET /v1/executions/{id}/attempts", { path: { id }, query: { tenant: scope.value, limit: 200 }, signal }), [id], { when: (change) => change.data.execution === id });
-  return /* @__PURE__ */ a4(Show, { of: attempts, rows: 3, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "It has not been tried yet." }), children: (data) => /* @__PURE__ */ a4(
+  return a4(Show, { of: attempts, rows: 3, empty: (data) => data.items.length ? null : a4("p", { class: "pad faint", children: "It has not been tried yet." }), children: (data) => a4(
     Table,
     {
       label: "Attempts",
@@ -5084,12 +5048,12 @@ function Attempts({ id }) {
       keyOf: (row) => String(row.index),
       columns: [
         { id: "index", label: "#", kind: "num", cell: (row) => row.index },
-        { id: "outcome", label: "Outcome", cell: (row) => /* @__PURE__ */ a4(State, { name: row.outcome ?? "running" }) },
+        { id: "outcome", label: "Outcome", cell: (row) => a4(State, { name: row.outcome ?? "running" }) },
         { id: "kind", label: "Kind", cell: (row) => row.kind, drop: "narrow" },
         { id: "error", label: "Error", kind: "grow", cell: (row) => errorText(row.error) },
-        { id: "worker", label: "Worker", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.worker, href: pageOf("worker", row.worker), most: 18 }), drop: "narrow" },
-        { id: "started", label: "Started", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.started_at }), drop: "narrow" },
-        { id: "took", label: "Took", kind: "num", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at, until: row.ended_at }) }
+        { id: "worker", label: "Worker", cell: (row) => a4(Id, { id: row.worker, href: pageOf("worker", row.worker), most: 18 }), drop: "narrow" },
+        { id: "started", label: "Started", cell: (row) => a4(Time, { at: row.started_at }), drop: "narrow" },
+        { id: "took", label: "Took", kind: "num", cell: (row) => a4(Span, { from: row.started_at, until: row.ended_at }) }
       ]
     }
   ) });
@@ -5108,44 +5072,44 @@ function Waits({ id }) {
     [id],
     { when: (change) => change.data.execution === id }
   );
-  return /* @__PURE__ */ a4(Show, { of: waits, rows: 3, empty: (data) => data.points.length || data.signals.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "It has not waited for an answer." }), children: (data) => /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4("ul", { class: "lines", children: data.points.map((point) => /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4("div", { class: "line", children: [
-        /* @__PURE__ */ a4("span", { class: "line-main", children: [
-          /* @__PURE__ */ a4(State, { name: point.state }),
+  return a4(Show, { of: waits, rows: 3, empty: (data) => data.points.length || data.signals.length ? null : a4("p", { class: "pad faint", children: "It has not waited for an answer." }), children: (data) => a4($, { children: [
+    a4("ul", { class: "lines", children: data.points.map((point) => a4("li", { children: [
+      a4("div", { class: "line", children: [
+        a4("span", { class: "line-main", children: [
+          a4(State, { name: point.state }),
           " ",
-          point.state === "open" ? /* @__PURE__ */ a4("a", { href: to(["inbox"], { id: point.id }), children: point.title || point.name }) : point.title || point.name
+          point.state === "open" ? a4("a", { href: to(["inbox"], { id: point.id }), children: point.title || point.name }) : point.title || point.name
         ] }),
-        /* @__PURE__ */ a4("span", { class: "line-sub", children: [
+        a4("span", { class: "line-sub", children: [
           point.came.length ? `answered by ${point.came.join(", ")}` : "no answer yet",
           point.why ? `, ${point.why}` : ""
         ] })
       ] }),
-      /* @__PURE__ */ a4("span", { class: "line-end", children: point.until ? /* @__PURE__ */ a4($, { children: [
+      a4("span", { class: "line-end", children: point.until ? a4($, { children: [
         "until ",
-        /* @__PURE__ */ a4(Time, { at: point.until })
-      ] }) : /* @__PURE__ */ a4(Time, { at: point.created_at }) })
+        a4(Time, { at: point.until })
+      ] }) : a4(Time, { at: point.created_at }) })
     ] }, point.id)) }),
-    data.signals.length > 0 && /* @__PURE__ */ a4("ol", { class: "steps", children: data.signals.map((signal, at) => /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4("span", { class: "step-number", children: at + 1 }),
-      /* @__PURE__ */ a4("div", { class: "stack-s", children: [
-        /* @__PURE__ */ a4("span", { class: "step-head", children: [
-          /* @__PURE__ */ a4("b", { children: signal.name }),
+    data.signals.length > 0 && a4("ol", { class: "steps", children: data.signals.map((signal, at) => a4("li", { children: [
+      a4("span", { class: "step-number", children: at + 1 }),
+      a4("div", { class: "stack-s", children: [
+        a4("span", { class: "step-head", children: [
+          a4("b", { children: signal.name }),
           " from ",
           signal.source.identity || signal.source.type || "unknown",
           ", ",
           signal.effect,
           " ",
-          /* @__PURE__ */ a4(Time, { at: signal.at })
+          a4(Time, { at: signal.at })
         ] }),
-        signal.payload !== null && /* @__PURE__ */ a4(Value, { value: signal.payload })
+        signal.payload !== null && a4(Value, { value: signal.payload })
       ] })
     ] }, at)) })
   ] }) });
 }
 function Children({ id }) {
   const children = useLoad((signal) => call("GET /v1/executions", { query: { tenant: scope.value, parent: id, limit: 200 }, signal }), [id], { when: (change) => change.type === "execution" });
-  return /* @__PURE__ */ a4(Show, { of: children, rows: 3, empty: (data) => data.items.length ? null : /* @__PURE__ */ a4("p", { class: "pad faint", children: "It has no children." }), children: (data) => /* @__PURE__ */ a4(
+  return a4(Show, { of: children, rows: 3, empty: (data) => data.items.length ? null : a4("p", { class: "pad faint", children: "It has no children." }), children: (data) => a4(
     Table,
     {
       label: "Children",
@@ -5153,22 +5117,22 @@ function Children({ id }) {
       keyOf: (row) => row.id,
       href: (row) => to(["runs", row.id]),
       columns: [
-        { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
-        { id: "kind", label: "Task", kind: "grow", cell: (row) => /* @__PURE__ */ a4("a", { href: to(["runs", row.id]), children: row.kind }) },
-        { id: "id", label: "Id", kind: "id", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["runs", row.id]) }) },
-        { id: "took", label: "Took", kind: "num", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) }
+        { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
+        { id: "kind", label: "Task", kind: "grow", cell: (row) => a4("a", { href: to(["runs", row.id]), children: row.kind }) },
+        { id: "id", label: "Id", kind: "id", drop: "narrow", cell: (row) => a4(Id, { id: row.id, href: to(["runs", row.id]) }) },
+        { id: "took", label: "Took", kind: "num", cell: (row) => a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) }
       ]
     }
   ) });
 }
 function History({ id }) {
   const history2 = useLoad((signal) => call("GET /v1/executions/{id}/history", { path: { id }, query: { tenant: scope.value, limit: 1e3 }, signal }), [id], { when: (change) => change.data.execution === id });
-  return /* @__PURE__ */ a4(Show, { of: history2, rows: 6, children: (data) => /* @__PURE__ */ a4("ol", { class: "logs", children: data.items.map((event, place2) => {
+  return a4(Show, { of: history2, rows: 6, children: (data) => a4("ol", { class: "logs", children: data.items.map((event, place2) => {
     const { at, event: name, ...rest2 } = event;
-    return /* @__PURE__ */ a4("li", { children: [
-      /* @__PURE__ */ a4("time", { datetime: String(at), title: exact(String(at)), children: clock(String(at), true) }),
-      /* @__PURE__ */ a4("b", { children: phrase(String(name)) }),
-      /* @__PURE__ */ a4("span", { class: "faint", children: wordsOf2(rest2) })
+    return a4("li", { children: [
+      a4("time", { datetime: String(at), title: exact(String(at)), children: clock(String(at), true) }),
+      a4("b", { children: phrase(String(name)) }),
+      a4("span", { class: "faint", children: wordsOf2(rest2) })
     ] }, place2);
   }) }) });
 }
@@ -5192,40 +5156,40 @@ function Run({ id }) {
     [id, scope.value],
     { when: (change) => change.data.execution === id, every: 5e3 }
   );
-  return /* @__PURE__ */ a4(Show, { of: facts, children: (data) => /* @__PURE__ */ a4(Found5, { facts: data }) });
+  return a4(Show, { of: facts, children: (data) => a4(Found5, { facts: data }) });
 }
 function Found5({ facts }) {
   const { run: run2, explain, timeline, steps } = facts;
   A2(() => seen(`${run2.kind} ${run2.id}`, to(["runs", run2.id])), [run2.id]);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(
       Head,
       {
         up: { label: "Runs", page: "runs" },
         title: run2.kind,
-        sub: /* @__PURE__ */ a4("span", { class: "head-facts", children: [
-          /* @__PURE__ */ a4(State, { name: run2.state }),
-          /* @__PURE__ */ a4(Id, { id: run2.id, most: 40, copy: true }),
-          /* @__PURE__ */ a4("span", { children: [
+        sub: a4("span", { class: "head-facts", children: [
+          a4(State, { name: run2.state }),
+          a4(Id, { id: run2.id, most: 40, copy: true }),
+          a4("span", { children: [
             "created ",
-            /* @__PURE__ */ a4(Time, { at: run2.created_at })
+            a4(Time, { at: run2.created_at })
           ] }),
-          /* @__PURE__ */ a4("span", { children: [
+          a4("span", { children: [
             ENDED.has(run2.state) ? "took " : "for ",
-            /* @__PURE__ */ a4(Span, { from: run2.started_at ?? run2.created_at, until: run2.completed_at })
+            a4(Span, { from: run2.started_at ?? run2.created_at, until: run2.completed_at })
           ] })
         ] }),
-        children: /* @__PURE__ */ a4(Actions, { run: run2, steps })
+        children: a4(Actions, { run: run2, steps })
       }
     ),
-    /* @__PURE__ */ a4(Failure, { run: run2 }),
-    !ENDED.has(run2.state) && /* @__PURE__ */ a4(Why, { explain }),
-    run2.progress.pct !== null && !ENDED.has(run2.state) && /* @__PURE__ */ a4(Progress, { pct: run2.progress.pct, words: run2.progress.message ?? "" }),
-    /* @__PURE__ */ a4("div", { class: "run-grid", children: [
-      /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Card, { title: "Timeline", extra: timeline && timeline.axis.some((part) => part.folded) && /* @__PURE__ */ a4("span", { class: "faint small", children: "idle time is folded" }), children: timeline?.spans.length ? /* @__PURE__ */ a4(Timeline, { axis: timeline.axis, spans: timeline.spans }) : /* @__PURE__ */ a4("p", { class: "pad faint", children: "Nothing has happened yet." }) }),
-        /* @__PURE__ */ a4(Card, { children: [
-          /* @__PURE__ */ a4("div", { class: "tabs-pad", children: /* @__PURE__ */ a4(
+    a4(Failure, { run: run2 }),
+    !ENDED.has(run2.state) && a4(Why, { explain }),
+    run2.progress.pct !== null && !ENDED.has(run2.state) && a4(Progress, { pct: run2.progress.pct, words: run2.progress.message ?? "" }),
+    a4("div", { class: "run-grid", children: [
+      a4("div", { class: "column", children: [
+        a4(Card, { title: "Timeline", extra: timeline && timeline.axis.some((part) => part.folded) && a4("span", { class: "faint small", children: "idle time is folded" }), children: timeline?.spans.length ? a4(Timeline, { axis: timeline.axis, spans: timeline.spans }) : a4("p", { class: "pad faint", children: "Nothing has happened yet." }) }),
+        a4(Card, { children: [
+          a4("div", { class: "tabs-pad", children: a4(
             Tabs,
             {
               tabs: [
@@ -5239,13 +5203,13 @@ function Found5({ facts }) {
               ]
             }
           ) }),
-          /* @__PURE__ */ a4(Part2, { run: run2, steps })
+          a4(Part2, { run: run2, steps })
         ] })
       ] }),
-      /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(Card, { title: "Facts", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(About, { run: run2 }) }) }),
-        /* @__PURE__ */ a4(PayloadCard, { title: "Input", address: addressOf("GET /v1/executions/{id}/input", { path: { id: run2.id }, query: { tenant: scope.value } }) }),
-        run2.state === "completed" && /* @__PURE__ */ a4(PayloadCard, { title: "Result", address: addressOf("GET /v1/executions/{id}/result", { path: { id: run2.id }, query: { tenant: scope.value } }) })
+      a4("div", { class: "column", children: [
+        a4(Card, { title: "Facts", children: a4("div", { class: "pad", children: a4(About, { run: run2 }) }) }),
+        a4(PayloadCard, { title: "Input", address: addressOf("GET /v1/executions/{id}/input", { path: { id: run2.id }, query: { tenant: scope.value } }) }),
+        run2.state === "completed" && a4(PayloadCard, { title: "Result", address: addressOf("GET /v1/executions/{id}/result", { path: { id: run2.id }, query: { tenant: scope.value } }) })
       ] })
     ] })
   ] });
@@ -5257,100 +5221,100 @@ function Actions({ run: run2, steps }) {
     payload(addressOf("GET /v1/executions/{id}/input", { path: { id: run2.id }, query: { tenant: scope.value } })).then((found) => setInput(found && found.bytes < 65536 ? found.text : "")).catch(() => void 0);
   }, [run2.id]);
   const actions = runActions(run2, steps, input);
-  return /* @__PURE__ */ a4($, { children: actions.map((action) => /* @__PURE__ */ a4(Button, { action }, action.verb)) });
+  return a4($, { children: actions.map((action) => a4(Button, { action }, action.verb)) });
 }
 function Part2({ run: run2, steps }) {
   switch (param("tab")) {
     case "steps":
-      return /* @__PURE__ */ a4(Steps, { steps });
+      return a4(Steps, { steps });
     case "attempts":
-      return /* @__PURE__ */ a4(Attempts, { id: run2.id });
+      return a4(Attempts, { id: run2.id });
     case "waits":
-      return /* @__PURE__ */ a4(Waits, { id: run2.id });
+      return a4(Waits, { id: run2.id });
     case "children":
-      return /* @__PURE__ */ a4(Children, { id: run2.id });
+      return a4(Children, { id: run2.id });
     case "stream":
-      return /* @__PURE__ */ a4(Frames, { id: run2.id });
+      return a4(Frames, { id: run2.id });
     case "history":
-      return /* @__PURE__ */ a4(History, { id: run2.id });
+      return a4(History, { id: run2.id });
     default:
-      return /* @__PURE__ */ a4(Logs, { id: run2.id });
+      return a4(Logs, { id: run2.id });
   }
 }
 function Failure({ run: run2 }) {
   const error = run2.error;
   if (!error?.type) return null;
   const isOver = ENDED.has(run2.state);
-  return /* @__PURE__ */ a4("section", { class: `failure tone-${isOver ? "danger" : "warn"}`, "aria-label": "Error", children: [
-    /* @__PURE__ */ a4(Icon, { name: "cause" }),
-    /* @__PURE__ */ a4("div", { class: "failure-text", children: [
-      /* @__PURE__ */ a4("h2", { children: error.type }),
-      /* @__PURE__ */ a4("p", { children: error.message }),
-      !isOver && /* @__PURE__ */ a4("p", { class: "faint", children: "The last attempt failed; it is tried again." }),
-      error.details !== void 0 && error.details !== null && /* @__PURE__ */ a4("details", { children: [
-        /* @__PURE__ */ a4("summary", { children: "Details" }),
-        /* @__PURE__ */ a4("pre", { children: typeof error.details === "string" ? error.details : JSON.stringify(error.details, null, 2) })
+  return a4("section", { class: `failure tone-${isOver ? "danger" : "warn"}`, "aria-label": "Error", children: [
+    a4(Icon, { name: "cause" }),
+    a4("div", { class: "failure-text", children: [
+      a4("h2", { children: error.type }),
+      a4("p", { children: error.message }),
+      !isOver && a4("p", { class: "faint", children: "The last attempt failed; it is tried again." }),
+      error.details !== void 0 && error.details !== null && a4("details", { children: [
+        a4("summary", { children: "Details" }),
+        a4("pre", { children: typeof error.details === "string" ? error.details : JSON.stringify(error.details, null, 2) })
       ] })
     ] }),
-    /* @__PURE__ */ a4("a", { class: "link", href: to(["runs"], { kind: run2.kind, error_type: error.type, state: "failed,expired" }), children: [
+    a4("a", { class: "link", href: to(["runs"], { kind: run2.kind, error_type: error.type, state: "failed,expired" }), children: [
       "Others like it ",
-      /* @__PURE__ */ a4(Icon, { name: "right" })
+      a4(Icon, { name: "right" })
     ] })
   ] });
 }
 function Why({ explain }) {
   const links = explain.chain ?? [];
-  return /* @__PURE__ */ a4("section", { class: "why-card", "aria-label": "Why", children: [
-    /* @__PURE__ */ a4(Icon, { name: "info" }),
-    /* @__PURE__ */ a4("div", { children: [
-      /* @__PURE__ */ a4("p", { children: explain.why }),
-      links.length > 0 && /* @__PURE__ */ a4("ol", { class: "chain", children: links.map((one, at) => {
+  return a4("section", { class: "why-card", "aria-label": "Why", children: [
+    a4(Icon, { name: "info" }),
+    a4("div", { children: [
+      a4("p", { children: explain.why }),
+      links.length > 0 && a4("ol", { class: "chain", children: links.map((one, at) => {
         const href = one.target ? pageOf(one.target.noun, one.target.id) : null;
-        return /* @__PURE__ */ a4("li", { children: [
-          at > 0 && /* @__PURE__ */ a4(Icon, { name: "right" }),
-          href ? /* @__PURE__ */ a4("a", { href, children: one.text }) : /* @__PURE__ */ a4("span", { children: one.text })
+        return a4("li", { children: [
+          at > 0 && a4(Icon, { name: "right" }),
+          href ? a4("a", { href, children: one.text }) : a4("span", { children: one.text })
         ] }, at);
       }) })
     ] })
   ] });
 }
 function Progress({ pct, words: words2 }) {
-  return /* @__PURE__ */ a4("div", { class: "progress", children: [
-    /* @__PURE__ */ a4("div", { class: "progress-track", role: "progressbar", "aria-valuenow": Math.round(pct), "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress", children: /* @__PURE__ */ a4("span", { style: { width: `${pct}%` } }) }),
-    /* @__PURE__ */ a4("span", { class: "num", children: [
+  return a4("div", { class: "progress", children: [
+    a4("div", { class: "progress-track", role: "progressbar", "aria-valuenow": Math.round(pct), "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress", children: a4("span", { style: { width: `${pct}%` } }) }),
+    a4("span", { class: "num", children: [
       Math.round(pct),
       " %"
     ] }),
-    /* @__PURE__ */ a4("span", { class: "faint clip", children: words2 })
+    a4("span", { class: "faint clip", children: words2 })
   ] });
 }
 function About({ run: run2 }) {
-  const of2 = (noun, id) => /* @__PURE__ */ a4(Id, { id, href: pageOf(noun, id) });
-  return /* @__PURE__ */ a4(
+  const of2 = (noun, id) => a4(Id, { id, href: pageOf(noun, id) });
+  return a4(
     Facts,
     {
       rows: [
         ["Tenant", run2.tenant],
-        ["Lane", /* @__PURE__ */ a4("a", { href: pageOf("lane", run2.lane) ?? "", children: run2.lane })],
+        ["Lane", a4("a", { href: pageOf("lane", run2.lane) ?? "", children: run2.lane })],
         ["Priority", run2.priority],
         run2.worker !== null && ["Worker", of2("worker", run2.worker)],
         run2.requires.length > 0 && ["Requires", run2.requires.join(", ")],
         ["Attempts", `${run2.attempts} (${run2.failures} failed, ${run2.reclaims} reclaimed)`],
         run2.replays > 0 && ["Replays", run2.replays],
-        run2.retry_at !== null && ["Next try", /* @__PURE__ */ a4(Time, { at: run2.retry_at })],
-        run2.run_at !== null && ["Starts", /* @__PURE__ */ a4(Time, { at: run2.run_at })],
-        run2.deadline_at !== null && ["Deadline", /* @__PURE__ */ a4(Time, { at: run2.deadline_at })],
-        run2.wait_until !== null && ["Waits until", /* @__PURE__ */ a4(Time, { at: run2.wait_until })],
-        run2.lease_expires_at !== null && ["Lease until", /* @__PURE__ */ a4(Time, { at: run2.lease_expires_at })],
+        run2.retry_at !== null && ["Next try", a4(Time, { at: run2.retry_at })],
+        run2.run_at !== null && ["Starts", a4(Time, { at: run2.run_at })],
+        run2.deadline_at !== null && ["Deadline", a4(Time, { at: run2.deadline_at })],
+        run2.wait_until !== null && ["Waits until", a4(Time, { at: run2.wait_until })],
+        run2.lease_expires_at !== null && ["Lease until", a4(Time, { at: run2.lease_expires_at })],
         run2.graph !== null && ["Graph", of2("graph", run2.graph)],
         run2.parent !== null && ["Parent", of2("execution", run2.parent)],
         !!run2.origin && ["Origin", of2("execution", run2.origin)],
         run2.budgets.length > 0 && ["Budgets", run2.budgets.map((id) => of2("budget", id))],
         run2.quotas.length > 0 && ["Quotas", run2.quotas.map((id) => of2("quota", id))],
         run2.reason !== null && run2.reason !== "" && ["Reason", run2.reason],
-        run2.idempotency_key !== null && ["Idempotency key", /* @__PURE__ */ a4("code", { children: middle(run2.idempotency_key, 28) })],
-        Object.keys(run2.tags).length > 0 && ["Tags", /* @__PURE__ */ a4(Tags, { tags: run2.tags })],
-        run2.forget_at !== null && ["Kept until", /* @__PURE__ */ a4(Time, { at: run2.forget_at })],
+        run2.idempotency_key !== null && ["Idempotency key", a4("code", { children: middle(run2.idempotency_key, 28) })],
+        Object.keys(run2.tags).length > 0 && ["Tags", a4(Tags, { tags: run2.tags })],
+        run2.forget_at !== null && ["Kept until", a4(Time, { at: run2.forget_at })],
         ["Phase", `${phrase(run2.state_vector.lifecycle_phase)}, ${run2.state_vector.eligibility.replaceAll("_", " ")}`]
       ]
     }
@@ -5365,7 +5329,7 @@ function PayloadCard({ title, address }) {
   A2(() => {
     if (seesPayloads()) read4();
   }, [address]);
-  return /* @__PURE__ */ a4(Card, { title, extra: found && /* @__PURE__ */ a4("span", { class: "faint small", children: found.type.split(";")[0] }), children: /* @__PURE__ */ a4("div", { class: "pad", children: !seesPayloads() ? /* @__PURE__ */ a4("p", { class: "faint", children: "Payloads are hidden: your key does not include them." }) : problem ? /* @__PURE__ */ a4("p", { class: "faint", children: problem.message }) : found ? found.text ? /* @__PURE__ */ a4(Payload, { text: found.text, name: title.toLowerCase() }) : /* @__PURE__ */ a4("span", { class: "faint", children: "empty" }) : /* @__PURE__ */ a4("span", { class: "faint", children: "…" }) }) });
+  return a4(Card, { title, extra: found && a4("span", { class: "faint small", children: found.type.split(";")[0] }), children: a4("div", { class: "pad", children: !seesPayloads() ? a4("p", { class: "faint", children: "Payloads are hidden: your key does not include them." }) : problem ? a4("p", { class: "faint", children: problem.message }) : found ? found.text ? a4(Payload, { text: found.text, name: title.toLowerCase() }) : a4("span", { class: "faint", children: "empty" }) : a4("span", { class: "faint", children: "…" }) }) });
 }
 
 // console/lib/filters.ts
@@ -5548,18 +5512,18 @@ function Bulk({ rows, done, selected }) {
     setVerb(null);
     if (isDone) done();
   };
-  return /* @__PURE__ */ a4("div", { class: "bulk", children: [
-    /* @__PURE__ */ a4("b", { children: [
+  return a4("div", { class: "bulk", children: [
+    a4("b", { children: [
       plural(selected.size, "run"),
       " selected"
     ] }),
-    ["cancel", "replay"].map((one) => /* @__PURE__ */ a4("button", { type: "button", class: `button slim ${one === "cancel" ? "danger" : ""}`, disabled: !isAllowed, title: isAllowed ? "" : "Needs the role operator.", onClick: () => setVerb(one), children: [
-      /* @__PURE__ */ a4(Icon, { name: one === "cancel" ? "slash" : "retry" }),
+    ["cancel", "replay"].map((one) => a4("button", { type: "button", class: `button slim ${one === "cancel" ? "danger" : ""}`, disabled: !isAllowed, title: isAllowed ? "" : "Needs the role operator.", onClick: () => setVerb(one), children: [
+      a4(Icon, { name: one === "cancel" ? "slash" : "retry" }),
       " ",
       one === "cancel" ? "Cancel" : "Replay"
     ] }, one)),
-    /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: done, children: "Clear" }),
-    verb && /* @__PURE__ */ a4(OfSelected, { verb, ids: [...selected], rows, close })
+    a4("button", { type: "button", class: "link", onClick: done, children: "Clear" }),
+    verb && a4(OfSelected, { verb, ids: [...selected], rows, close })
   ] });
 }
 function OfSelected({ verb, ids, rows, close }) {
@@ -5588,7 +5552,7 @@ function OfSelected({ verb, ids, rows, close }) {
     }
   };
   const refused = results.filter((one) => one.problem);
-  return /* @__PURE__ */ a4(
+  return a4(
     Asked,
     {
       title: `${verb === "cancel" ? "Cancel" : "Replay"} ${plural(ids.length, "selected run")}`,
@@ -5600,15 +5564,15 @@ function OfSelected({ verb, ids, rows, close }) {
       close: () => close(results.length > 0),
       command: (reason) => ids.slice(0, 3).map((id) => `holdfast ${verb} ${quoted(id)} --reason ${quoted(reason)}`).join("\n") + (ids.length > 3 ? "\n…" : ""),
       children: [
-        results.length > 0 && /* @__PURE__ */ a4("p", { role: "status", children: [
+        results.length > 0 && a4("p", { role: "status", children: [
           count(results.length),
           " of ",
           count(ids.length),
           " done",
           refused.length ? `, ${count(refused.length)} refused` : ""
         ] }),
-        refused.length > 0 && /* @__PURE__ */ a4("ul", { class: "refused", children: refused.slice(0, 20).map((one) => /* @__PURE__ */ a4("li", { children: [
-          /* @__PURE__ */ a4("code", { children: one.id }),
+        refused.length > 0 && a4("ul", { class: "refused", children: refused.slice(0, 20).map((one) => a4("li", { children: [
+          a4("code", { children: one.id }),
           " ",
           one.problem.message
         ] }, one.id)) })
@@ -5625,31 +5589,31 @@ function Asked({ title, about, verb, expected, isBusy, run: run2, close, command
     event.preventDefault();
     if (isReady) void run2(reason);
   };
-  return /* @__PURE__ */ a4(Dialog, { title, close, children: /* @__PURE__ */ a4("form", { onSubmit: submit, noValidate: true, children: [
-    /* @__PURE__ */ a4("p", { class: "about", children: about }),
-    /* @__PURE__ */ a4("label", { class: "field", children: [
-      /* @__PURE__ */ a4("span", { children: "Reason" }),
-      /* @__PURE__ */ a4("input", { value: reason, onInput: (event) => setReason(event.currentTarget.value), autocomplete: "off" })
+  return a4(Dialog, { title, close, children: a4("form", { onSubmit: submit, noValidate: true, children: [
+    a4("p", { class: "about", children: about }),
+    a4("label", { class: "field", children: [
+      a4("span", { children: "Reason" }),
+      a4("input", { value: reason, onInput: (event) => setReason(event.currentTarget.value), autocomplete: "off" })
     ] }),
-    mustType && /* @__PURE__ */ a4("label", { class: "field", children: [
-      /* @__PURE__ */ a4("span", { children: [
+    mustType && a4("label", { class: "field", children: [
+      a4("span", { children: [
         "Type ",
-        /* @__PURE__ */ a4("b", { children: expected }),
+        a4("b", { children: expected }),
         " to confirm"
       ] }),
-      /* @__PURE__ */ a4("input", { value: typed, inputMode: "numeric", onInput: (event) => setTyped(event.currentTarget.value), autocomplete: "off" })
+      a4("input", { value: typed, inputMode: "numeric", onInput: (event) => setTyped(event.currentTarget.value), autocomplete: "off" })
     ] }),
     children,
-    /* @__PURE__ */ a4("details", { class: "commands", children: [
-      /* @__PURE__ */ a4("summary", { children: "The same from a terminal" }),
-      /* @__PURE__ */ a4("div", { class: "command", children: [
-        /* @__PURE__ */ a4("pre", { children: command(reason) }),
-        /* @__PURE__ */ a4(Copy, { text: command(reason), label: "Copy command" })
+    a4("details", { class: "commands", children: [
+      a4("summary", { children: "The same from a terminal" }),
+      a4("div", { class: "command", children: [
+        a4("pre", { children: command(reason) }),
+        a4(Copy, { text: command(reason), label: "Copy command" })
       ] })
     ] }),
-    /* @__PURE__ */ a4("footer", { children: [
-      /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: close, children: "Back" }),
-      /* @__PURE__ */ a4("button", { type: "submit", class: `button ${verb === "cancel" ? "danger-fill" : "primary"}`, disabled: !isReady, children: [
+    a4("footer", { children: [
+      a4("button", { type: "button", class: "button", onClick: close, children: "Back" }),
+      a4("button", { type: "submit", class: `button ${verb === "cancel" ? "danger-fill" : "primary"}`, disabled: !isReady, children: [
         verb === "cancel" ? "Cancel" : "Replay",
         " ",
         count(expected)
@@ -5674,14 +5638,14 @@ function FilterBar({ values, words: words2 }) {
     } else if (event.key === "Backspace" && !text && found.length) remove(found.at(-1));
     else if (event.key === "Escape") field.current?.blur();
   };
-  return /* @__PURE__ */ a4("div", { class: "filters", role: "search", children: [
-    /* @__PURE__ */ a4(Icon, { name: "search" }),
-    found.map((token) => /* @__PURE__ */ a4("span", { class: "token", children: [
-      /* @__PURE__ */ a4("span", { class: "faint", children: token.word }),
-      /* @__PURE__ */ a4("b", { class: "clip", children: token.value }),
-      /* @__PURE__ */ a4("button", { type: "button", "aria-label": `Remove ${token.word} ${token.value}`, onClick: () => remove(token), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+  return a4("div", { class: "filters", role: "search", children: [
+    a4(Icon, { name: "search" }),
+    found.map((token) => a4("span", { class: "token", children: [
+      a4("span", { class: "faint", children: token.word }),
+      a4("b", { class: "clip", children: token.value }),
+      a4("button", { type: "button", "aria-label": `Remove ${token.word} ${token.value}`, onClick: () => remove(token), children: a4(Icon, { name: "close" }) })
     ] }, token.param)),
-    /* @__PURE__ */ a4(
+    a4(
       "input",
       {
         ref: field,
@@ -5695,8 +5659,8 @@ function FilterBar({ values, words: words2 }) {
         onKeyDown: enter
       }
     ),
-    /* @__PURE__ */ a4("datalist", { id: "filter-options", children: options.slice(0, 50).map((option2) => /* @__PURE__ */ a4("option", { value: option2, children: word ? void 0 : FILTERS[option2.slice(0, -1)]?.about }, option2)) }),
-    found.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: clear, children: "Clear" })
+    a4("datalist", { id: "filter-options", children: options.slice(0, 50).map((option2) => a4("option", { value: option2, children: word ? void 0 : FILTERS[option2.slice(0, -1)]?.about }, option2)) }),
+    found.length > 0 && a4("button", { type: "button", class: "link", onClick: clear, children: "Clear" })
   ] });
 }
 
@@ -5748,16 +5712,16 @@ function VirtualTable({ rows, columns, keyOf, href, label, total, selected, sele
     setTop(now2);
     busy(now2 > ROW * 2);
   };
-  return /* @__PURE__ */ a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: /* @__PURE__ */ a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
-    /* @__PURE__ */ a4(Head2, { columns: [checkColumn(keyOf, selected, toggle), ...columns] }),
-    /* @__PURE__ */ a4("tbody", { children: [
-      first > 0 && /* @__PURE__ */ a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
+  return a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
+    a4(Head2, { columns: [checkColumn(keyOf, selected, toggle), ...columns] }),
+    a4("tbody", { children: [
+      first > 0 && a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
       rows.slice(first, end).map((row, index) => {
         const key = keyOf(row);
         const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
-        return /* @__PURE__ */ a4("tr", { class: name, "aria-rowindex": first + index + 2, children: /* @__PURE__ */ a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, key);
+        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, key);
       }),
-      end < rows.length && /* @__PURE__ */ a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
+      end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
     ] })
   ] }) });
 }
@@ -5768,7 +5732,7 @@ function checkColumn(keyOf, selected, toggle) {
     kind: "actions",
     drop: "narrow",
     width: "2.25rem",
-    cell: (row) => /* @__PURE__ */ a4("input", { type: "checkbox", checked: selected.has(keyOf(row)), onChange: () => toggle(keyOf(row)), "aria-label": `Select ${keyOf(row)}` })
+    cell: (row) => a4("input", { type: "checkbox", checked: selected.has(keyOf(row)), onChange: () => toggle(keyOf(row)), "aria-label": `Select ${keyOf(row)}` })
   };
 }
 
@@ -5791,20 +5755,20 @@ function Views({ page: page2 }) {
   const drop2 = (name) => {
     own.value = Object.fromEntries(Object.entries(own.value).filter(([one]) => one !== name));
   };
-  return /* @__PURE__ */ a4("details", { class: "menu-box", children: [
-    /* @__PURE__ */ a4("summary", { class: "button", children: [
-      /* @__PURE__ */ a4(Icon, { name: "star" }),
+  return a4("details", { class: "menu-box", children: [
+    a4("summary", { class: "button", children: [
+      a4(Icon, { name: "star" }),
       " Views"
     ] }),
-    /* @__PURE__ */ a4("div", { class: "menu-list", children: [
-      PRESETS2.map(([name, query2]) => /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => go(to([page2], query2)), children: name }, name)),
-      Object.entries(own.value).map(([name, query2]) => /* @__PURE__ */ a4("span", { class: "view-row", children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => open(query2), children: name }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${name}`, onClick: () => drop2(name), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+    a4("div", { class: "menu-list", children: [
+      PRESETS2.map(([name, query2]) => a4("button", { type: "button", class: "link", onClick: () => go(to([page2], query2)), children: name }, name)),
+      Object.entries(own.value).map(([name, query2]) => a4("span", { class: "view-row", children: [
+        a4("button", { type: "button", class: "link", onClick: () => open(query2), children: name }),
+        a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${name}`, onClick: () => drop2(name), children: a4(Icon, { name: "close" }) })
       ] }, name)),
-      /* @__PURE__ */ a4("form", { class: "view-row", onSubmit: save, children: [
-        /* @__PURE__ */ a4("input", { name: "name", placeholder: "Save this view as", "aria-label": "Name of the view" }),
-        /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Save" })
+      a4("form", { class: "view-row", onSubmit: save, children: [
+        a4("input", { name: "name", placeholder: "Save this view as", "aria-label": "Name of the view" }),
+        a4("button", { type: "submit", class: "button slim", children: "Save" })
       ] })
     ] })
   ] });
@@ -5812,28 +5776,28 @@ function Views({ page: page2 }) {
 
 // console/pages/runs.tsx
 var COLUMNS = [
-  { id: "state", label: "State", width: "8.75rem", cell: (row) => /* @__PURE__ */ a4(State, { name: row.state }) },
+  { id: "state", label: "State", width: "8.75rem", cell: (row) => a4(State, { name: row.state }) },
   {
     id: "kind",
     label: "Task",
     width: "13rem",
-    cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["runs", row.id]), title: row.kind, children: row.kind })
+    cell: (row) => a4("a", { class: "strong", href: to(["runs", row.id]), title: row.kind, children: row.kind })
   },
-  { id: "id", label: "Id", width: "11.500rem", drop: "wide", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, href: to(["runs", row.id]), most: 18 }) },
-  { id: "why", label: "Why", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Why2, { row }) },
-  { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Tags, { tags: row.tags }) },
+  { id: "id", label: "Id", width: "11.500rem", drop: "wide", cell: (row) => a4(Id, { id: row.id, href: to(["runs", row.id]), most: 18 }) },
+  { id: "why", label: "Why", drop: "narrow", cell: (row) => a4(Why2, { row }) },
+  { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => a4(Tags, { tags: row.tags }) },
   { id: "tenant", label: "Tenant", width: "7rem", drop: "medium", cell: (row) => row.tenant },
   { id: "lane", label: "Lane", width: "5.500rem", drop: "wide", cell: (row) => row.lane },
   { id: "worker", label: "Worker", width: "9rem", drop: "medium", cell: (row) => row.worker ? middle(row.worker, 18) : "" },
   { id: "attempts", label: "Tries", width: "4rem", kind: "num", drop: "wide", cell: (row) => row.attempts },
   { id: "priority", label: "Priority", width: "5rem", kind: "num", drop: "medium", cell: (row) => row.priority },
-  { id: "time", label: "Time", width: "5.500rem", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
+  { id: "time", label: "Time", width: "5.500rem", kind: "num", drop: "narrow", cell: (row) => a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
   {
     id: "created",
     label: "Created",
     width: "5.500rem",
     kind: "num",
-    cell: (row) => /* @__PURE__ */ a4("time", { datetime: row.created_at, title: exact(row.created_at), children: ago(row.created_at, now.value) })
+    cell: (row) => a4("time", { datetime: row.created_at, title: exact(row.created_at), children: ago(row.created_at, now.value) })
   }
 ];
 var chosen = kept("columns", ["state", "kind", "id", "why", "lane", "attempts", "time", "created"]);
@@ -5841,14 +5805,14 @@ var STATES3 = RUN_STATES;
 function Why2({ row }) {
   const error = row.error;
   if (error?.type && row.state !== "completed")
-    return /* @__PURE__ */ a4("span", { class: "why", title: error.message, children: [
-      /* @__PURE__ */ a4("b", { class: "tone-danger toned", children: error.type }),
+    return a4("span", { class: "why", title: error.message, children: [
+      a4("b", { class: "tone-danger toned", children: error.type }),
       " ",
       error.message
     ] });
   const words2 = row.why ?? (row.progress.message || (ENDED.has(row.state) ? row.reason : ""));
-  return /* @__PURE__ */ a4("span", { class: "why faint", title: words2 ?? "", children: [
-    row.progress.pct !== null && row.state === "active" && /* @__PURE__ */ a4("b", { class: "num", children: [
+  return a4("span", { class: "why faint", title: words2 ?? "", children: [
+    row.progress.pct !== null && row.state === "active" && a4("b", { class: "num", children: [
       Math.round(row.progress.pct),
       " % "
     ] }),
@@ -5867,35 +5831,35 @@ function Runs() {
   for (const item of known) if ((!filter.kind || item.kind === filter.kind) && (!filter.kind_prefix || item.kind.startsWith(filter.kind_prefix)) && (!filter.lane || item.lane === filter.lane)) states[item.state] = (states[item.state] ?? 0) + item.count;
   const columns = COLUMNS.filter((column) => chosen.value.includes(column.id) || column.id === "tenant" && !tenant.value && new Set(known.map((item) => item.tenant)).size > 1);
   const unknown2 = unknownParams(["tenant", "columns"]);
-  return /* @__PURE__ */ a4("div", { class: "fill", children: [
-    /* @__PURE__ */ a4(Head, { title: "Runs", children: [
-      /* @__PURE__ */ a4(Views, { page: "runs" }),
-      /* @__PURE__ */ a4(Columns, {}),
-      /* @__PURE__ */ a4(Export, { runs }),
-      /* @__PURE__ */ a4("a", { class: "button primary", href: to(["new"]), children: [
-        /* @__PURE__ */ a4(Icon, { name: "plus" }),
+  return a4("div", { class: "fill", children: [
+    a4(Head, { title: "Runs", children: [
+      a4(Views, { page: "runs" }),
+      a4(Columns, {}),
+      a4(Export, { runs }),
+      a4("a", { class: "button primary", href: to(["new"]), children: [
+        a4(Icon, { name: "plus" }),
         " New run"
       ] })
     ] }),
-    /* @__PURE__ */ a4(FilterBar, { values, words: ["state", "kind", "lane", "tag", "error", "id", "since", "until", "graph", "parent", "order", "text"] }),
-    unknown2.length > 0 && /* @__PURE__ */ a4("p", { class: "problem small", children: [
+    a4(FilterBar, { values, words: ["state", "kind", "lane", "tag", "error", "id", "since", "until", "graph", "parent", "order", "text"] }),
+    unknown2.length > 0 && a4("p", { class: "problem small", children: [
       "The address has parameters that this page does not know: ",
       unknown2.join(", "),
       "."
     ] }),
-    /* @__PURE__ */ a4(StateStrip, { counts: states }),
-    /* @__PURE__ */ a4("section", { class: "card fill", children: [
-      selected.size > 0 && /* @__PURE__ */ a4(Bulk, { selected, done: () => setSelected(/* @__PURE__ */ new Set()), rows: runs.rows }),
-      runs.fresh > 0 && (isScrolled || selected.size > 0) && /* @__PURE__ */ a4("button", { type: "button", class: "fresh", onClick: runs.reload, children: [
-        /* @__PURE__ */ a4(Icon, { name: "up" }),
+    a4(StateStrip, { counts: states }),
+    a4("section", { class: "card fill", children: [
+      selected.size > 0 && a4(Bulk, { selected, done: () => setSelected(/* @__PURE__ */ new Set()), rows: runs.rows }),
+      runs.fresh > 0 && (isScrolled || selected.size > 0) && a4("button", { type: "button", class: "fresh", onClick: runs.reload, children: [
+        a4(Icon, { name: "up" }),
         " ",
         count(runs.fresh),
         " new"
       ] }),
-      /* @__PURE__ */ a4(List, { runs, columns, selected, select: setSelected, scrolled: setScrolled }),
-      /* @__PURE__ */ a4("footer", { class: "list-foot", children: [
-        /* @__PURE__ */ a4("span", { "aria-live": "polite", children: runs.total ? `${runs.total.text} runs` : `${count(runs.rows.length)}${runs.more ? "+" : ""} runs` }),
-        runs.rows.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => setSelected(new Set(runs.rows.map((row) => row.id))), children: [
+      a4(List, { runs, columns, selected, select: setSelected, scrolled: setScrolled }),
+      a4("footer", { class: "list-foot", children: [
+        a4("span", { "aria-live": "polite", children: runs.total ? `${runs.total.text} runs` : `${count(runs.rows.length)}${runs.more ? "+" : ""} runs` }),
+        runs.rows.length > 0 && a4("button", { type: "button", class: "link", onClick: () => setSelected(new Set(runs.rows.map((row) => row.id))), children: [
           "Select all ",
           count(runs.rows.length),
           " that are loaded"
@@ -5906,13 +5870,13 @@ function Runs() {
 }
 function List({ runs, columns, selected, select, scrolled }) {
   if (!runs.rows.length) {
-    if (runs.isLoading) return /* @__PURE__ */ a4(Loading, { rows: 12 });
-    if (runs.problem) return /* @__PURE__ */ a4(Failed, { problem: runs.problem, retry: runs.reload });
+    if (runs.isLoading) return a4(Loading, { rows: 12 });
+    if (runs.problem) return a4(Failed, { problem: runs.problem, retry: runs.reload });
     if (tokens().length)
-      return /* @__PURE__ */ a4(Notice, { icon: "search", title: "No run fits these filters", children: /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: clear, children: "Clear the filters" }) });
-    return /* @__PURE__ */ a4(Empty, { icon: "runs", title: "Nothing has run yet", command: `holdfast submit hello --input '{"name": "Ann"}'`, children: "A run is one execution of a task: it is durable, and its page says what it does and why it waits." });
+      return a4(Notice, { icon: "search", title: "No run fits these filters", children: a4("button", { type: "button", class: "button", onClick: clear, children: "Clear the filters" }) });
+    return a4(Empty, { icon: "runs", title: "Nothing has run yet", command: `holdfast submit hello --input '{"name": "Ann"}'`, children: "A run is one execution of a task: it is durable, and its page says what it does and why it waits." });
   }
-  return /* @__PURE__ */ a4(VirtualTable, { rows: runs.rows, columns, keyOf: (row) => row.id, href: (row) => to(["runs", row.id]), label: "Runs", total: runs.total?.count, selected, select, more: runs.more, busy: scrolled });
+  return a4(VirtualTable, { rows: runs.rows, columns, keyOf: (row) => row.id, href: (row) => to(["runs", row.id]), label: "Runs", total: runs.total?.count, selected, select, more: runs.more, busy: scrolled });
 }
 function StateStrip({ counts }) {
   const active = new Set(param("state").split(",").filter(Boolean));
@@ -5921,23 +5885,23 @@ function StateStrip({ counts }) {
     if (!states.delete(state)) states.add(state);
     return here({ state: STATES3.filter((one) => states.has(one)).join(",") || null });
   };
-  return /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "States", children: [
-    /* @__PURE__ */ a4("a", { href: here({ state: null }), "aria-current": active.size ? void 0 : "true", children: "All" }),
-    STATES3.map((state) => /* @__PURE__ */ a4("a", { href: toggled(state), "aria-current": active.has(state) ? "true" : void 0, class: `tone-${toneOf(state)} ${counts[state] ? "" : "none"}`, children: [
+  return a4("nav", { class: "strip", "aria-label": "States", children: [
+    a4("a", { href: here({ state: null }), "aria-current": active.size ? void 0 : "true", children: "All" }),
+    STATES3.map((state) => a4("a", { href: toggled(state), "aria-current": active.has(state) ? "true" : void 0, class: `tone-${toneOf(state)} ${counts[state] ? "" : "none"}`, children: [
       phrase(state),
       " ",
-      /* @__PURE__ */ a4("b", { children: brief(counts[state] ?? 0) })
+      a4("b", { children: brief(counts[state] ?? 0) })
     ] }, state))
   ] });
 }
 function Columns() {
-  return /* @__PURE__ */ a4("details", { class: "menu-box", children: [
-    /* @__PURE__ */ a4("summary", { class: "button", children: [
-      /* @__PURE__ */ a4(Icon, { name: "columns" }),
+  return a4("details", { class: "menu-box", children: [
+    a4("summary", { class: "button", children: [
+      a4(Icon, { name: "columns" }),
       " Columns"
     ] }),
-    /* @__PURE__ */ a4("div", { class: "menu-list", children: COLUMNS.map((column) => /* @__PURE__ */ a4("label", { class: "field check", children: [
-      /* @__PURE__ */ a4(
+    a4("div", { class: "menu-list", children: COLUMNS.map((column) => a4("label", { class: "field check", children: [
+      a4(
         "input",
         {
           type: "checkbox",
@@ -5945,7 +5909,7 @@ function Columns() {
           onChange: (event) => chosen.value = COLUMNS.map((one) => one.id).filter((id) => id === column.id ? event.currentTarget.checked : chosen.value.includes(id))
         }
       ),
-      /* @__PURE__ */ a4("span", { children: column.label })
+      a4("span", { children: column.label })
     ] }, column.id)) })
   ] });
 }
@@ -5960,18 +5924,18 @@ function Export({ runs }) {
     link2.click();
     URL.revokeObjectURL(link2.href);
   };
-  return /* @__PURE__ */ a4("details", { class: "menu-box", children: [
-    /* @__PURE__ */ a4("summary", { class: "button", children: [
-      /* @__PURE__ */ a4(Icon, { name: "download" }),
+  return a4("details", { class: "menu-box", children: [
+    a4("summary", { class: "button", children: [
+      a4(Icon, { name: "download" }),
       " Export"
     ] }),
-    /* @__PURE__ */ a4("div", { class: "menu-list", children: [
-      ["csv", "json"].map((type) => /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => save(type), children: [
+    a4("div", { class: "menu-list", children: [
+      ["csv", "json"].map((type) => a4("button", { type: "button", class: "link", onClick: () => save(type), children: [
         count(runs.rows.length),
         " loaded rows as ",
         type.toUpperCase()
       ] }, type)),
-      /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => go(here({ order: param("order") ? null : "oldest" })), children: param("order") ? "Newest first" : "Oldest first" })
+      a4("button", { type: "button", class: "link", onClick: () => go(here({ order: param("order") ? null : "oldest" })), children: param("order") ? "Newest first" : "Oldest first" })
     ] })
   ] });
 }
@@ -6033,17 +5997,17 @@ function whenWords(schedule) {
 }
 function Schedules() {
   const found = useLoad((signal) => call("GET /v1/schedules", { query: { tenant: scope.value, limit: 500 }, signal }), [scope.value], { when: of("execution"), every: 1e4 });
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Schedules", sub: "Runs that start by the clock, once for each time, whichever server is alive." }),
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Schedules", sub: "Runs that start by the clock, once for each time, whichever server is alive." }),
+    a4(
       Show,
       {
         of: found,
-        empty: (data) => data.items.length ? null : /* @__PURE__ */ a4(Empty, { icon: "schedule", title: "There is no schedule", command: "holdfast schedules create nightly report --cron '30 2 * * *'", children: "A schedule submits a run at each of its times." }),
+        empty: (data) => data.items.length ? null : a4(Empty, { icon: "schedule", title: "There is no schedule", command: "holdfast schedules create nightly report --cron '30 2 * * *'", children: "A schedule submits a run at each of its times." }),
         children: (data) => {
           const chosen2 = data.items.find((one) => one.id === param("id"));
-          return /* @__PURE__ */ a4($, { children: [
-            /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+          return a4($, { children: [
+            a4(Card, { children: a4(
               Table,
               {
                 label: "Schedules",
@@ -6052,18 +6016,18 @@ function Schedules() {
                 chosen: param("id"),
                 href: (row) => here({ id: row.id }),
                 columns: [
-                  { id: "id", label: "Schedule", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: here({ id: row.id }), children: row.id }) },
-                  { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.error ? "error" : row.paused ? "paused" : "live", word: row.error ? "Error" : row.paused ? "Paused" : "On" }) },
-                  { id: "when", label: "When", kind: "grow", cell: (row) => /* @__PURE__ */ a4("span", { title: row.cron ?? "", children: whenWords(row) }) },
+                  { id: "id", label: "Schedule", cell: (row) => a4("a", { class: "strong", href: here({ id: row.id }), children: row.id }) },
+                  { id: "state", label: "State", cell: (row) => a4(State, { name: row.error ? "error" : row.paused ? "paused" : "live", word: row.error ? "Error" : row.paused ? "Paused" : "On" }) },
+                  { id: "when", label: "When", kind: "grow", cell: (row) => a4("span", { title: row.cron ?? "", children: whenWords(row) }) },
                   { id: "kind", label: "Task", drop: "narrow", cell: (row) => String(row.execution.kind ?? "") },
-                  { id: "next", label: "Next", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.next_at }) },
-                  { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => row.last_execution ? /* @__PURE__ */ a4("a", { class: "link", href: to(["runs", row.last_execution]), children: /* @__PURE__ */ a4(Time, { at: row.last_at }) }) : /* @__PURE__ */ a4("span", { class: "faint", children: "–" }) },
+                  { id: "next", label: "Next", kind: "num", cell: (row) => a4(Time, { at: row.next_at }) },
+                  { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => row.last_execution ? a4("a", { class: "link", href: to(["runs", row.last_execution]), children: a4(Time, { at: row.last_at }) }) : a4("span", { class: "faint", children: "–" }) },
                   { id: "fired", label: "Fired", kind: "num", drop: "medium", cell: (row) => count(row.fired) },
-                  { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [trigger(row), pause2(row)].map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb)) }
+                  { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [trigger(row), pause2(row)].map((action) => a4(Button, { action, tone: "slim" }, action.verb)) }
                 ]
               }
             ) }),
-            chosen2 && /* @__PURE__ */ a4(Details, { schedule: chosen2 }, chosen2.id)
+            chosen2 && a4(Details, { schedule: chosen2 }, chosen2.id)
           ] });
         }
       }
@@ -6072,41 +6036,41 @@ function Schedules() {
 }
 function Details({ schedule }) {
   const next2 = useLoad((signal) => call("GET /v1/schedules/{id}/next", { path: { id: schedule.id }, query: { tenant: schedule.tenant, count: 5 }, signal }), [schedule.id, schedule.version, schedule.last_at]);
-  return /* @__PURE__ */ a4("div", { class: "columns", children: [
-    /* @__PURE__ */ a4(
+  return a4("div", { class: "columns", children: [
+    a4(
       Card,
       {
         title: schedule.id,
-        extra: /* @__PURE__ */ a4($, { children: [
-          /* @__PURE__ */ a4(Button, { action: trigger(schedule), tone: "slim" }),
-          /* @__PURE__ */ a4(Button, { action: pause2(schedule), tone: "slim" }),
-          /* @__PURE__ */ a4(Button, { action: drop(schedule), tone: "slim" })
+        extra: a4($, { children: [
+          a4(Button, { action: trigger(schedule), tone: "slim" }),
+          a4(Button, { action: pause2(schedule), tone: "slim" }),
+          a4(Button, { action: drop(schedule), tone: "slim" })
         ] }),
-        children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+        children: a4("div", { class: "pad", children: a4(
           Facts,
           {
             rows: [
               ["When", whenWords(schedule)],
-              schedule.cron !== null && ["Cron", /* @__PURE__ */ a4("code", { children: schedule.cron })],
+              schedule.cron !== null && ["Cron", a4("code", { children: schedule.cron })],
               ["Tenant", schedule.tenant],
               ["Missed times", schedule.catch_up === "none" ? "are skipped" : schedule.catch_up === "one" ? "are made up for once" : `are all made up for, at most ${schedule.catch_up_limit}`],
               ["While one runs", schedule.overlap === "allow" ? "the next starts too" : schedule.overlap === "skip" ? "the next is skipped" : "the next waits"],
               ["Fired", `${count(schedule.fired)}, ${count(schedule.skipped)} skipped, ${count(schedule.missed)} missed`],
-              schedule.last_execution !== null && ["Last run", /* @__PURE__ */ a4(Id, { id: schedule.last_execution, href: to(["runs", schedule.last_execution]) })],
-              schedule.error !== null && ["Error", /* @__PURE__ */ a4("span", { class: "problem", children: schedule.error })],
-              ["Changed", /* @__PURE__ */ a4(Time, { at: schedule.changed_at })]
+              schedule.last_execution !== null && ["Last run", a4(Id, { id: schedule.last_execution, href: to(["runs", schedule.last_execution]) })],
+              schedule.error !== null && ["Error", a4("span", { class: "problem", children: schedule.error })],
+              ["Changed", a4(Time, { at: schedule.changed_at })]
             ]
           }
         ) })
       }
     ),
-    /* @__PURE__ */ a4("div", { class: "column", children: [
-      /* @__PURE__ */ a4(Card, { title: "Next five", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Show, { of: next2, rows: 5, children: (data) => /* @__PURE__ */ a4("ol", { class: "stack-s", children: data.items.map((at) => /* @__PURE__ */ a4("li", { class: "pair", children: [
-        /* @__PURE__ */ a4(Time, { at, as: "exact" }),
+    a4("div", { class: "column", children: [
+      a4(Card, { title: "Next five", children: a4("div", { class: "pad", children: a4(Show, { of: next2, rows: 5, children: (data) => a4("ol", { class: "stack-s", children: data.items.map((at) => a4("li", { class: "pair", children: [
+        a4(Time, { at, as: "exact" }),
         " ",
-        /* @__PURE__ */ a4("span", { class: "faint", children: /* @__PURE__ */ a4(Time, { at }) })
+        a4("span", { class: "faint", children: a4(Time, { at }) })
       ] }, at)) }) }) }) }),
-      /* @__PURE__ */ a4(Card, { title: "What it submits", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(Value, { value: schedule.execution }) }) })
+      a4(Card, { title: "What it submits", children: a4("div", { class: "pad", children: a4(Value, { value: schedule.execution }) }) })
     ] })
   ] });
 }
@@ -6174,7 +6138,7 @@ function FlowPicture({ session }) {
   const layout = found.data;
   if (!layout) return null;
   const current = (session.node ?? "").split(/[./:#]/).at(-1) ?? "";
-  return /* @__PURE__ */ a4(Card, { title: "Flow", children: /* @__PURE__ */ a4(
+  return a4(Card, { title: "Flow", children: a4(
     Diagram,
     {
       label: "The flow of this session",
@@ -6192,7 +6156,7 @@ var STATES4 = ["person", "running", "waiting", "suspended", "idle"];
 var WORDS2 = { person: "With a person", running: "Answering", waiting: "Waits for a message", suspended: "Suspended", idle: "Idle" };
 function Standing({ session }) {
   const icon = { waiting: "parked", person: "person", running: "running" };
-  return /* @__PURE__ */ a4(State, { name: icon[session.state] ?? session.state, word: session.state === "person" ? `With ${session.person}` : WORDS2[session.state] ?? phrase(session.state) });
+  return a4(State, { name: icon[session.state] ?? session.state, word: session.state === "person" ? `With ${session.person}` : WORDS2[session.state] ?? phrase(session.state) });
 }
 function Sessions() {
   const [user, state, revision] = [param("user"), param("state"), param("revision")];
@@ -6202,38 +6166,38 @@ function Sessions() {
     const form = new FormData(event.currentTarget);
     go(here({ user: String(form.get("user") ?? ""), revision: String(form.get("revision") ?? "") }));
   };
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Sessions", sub: "Conversations. A session that waits for a person costs nothing and survives restarts." }),
-    /* @__PURE__ */ a4("form", { class: "filters", onSubmit: search, role: "search", children: [
-      /* @__PURE__ */ a4(Icon, { name: "search" }),
-      /* @__PURE__ */ a4("input", { name: "user", placeholder: "user", "aria-label": "User", defaultValue: user }),
-      /* @__PURE__ */ a4("input", { name: "revision", placeholder: "revision", "aria-label": "Revision", defaultValue: revision }),
-      /* @__PURE__ */ a4("button", { type: "submit", class: "button slim", children: "Filter" })
+  return a4($, { children: [
+    a4(Head, { title: "Sessions", sub: "Conversations. A session that waits for a person costs nothing and survives restarts." }),
+    a4("form", { class: "filters", onSubmit: search, role: "search", children: [
+      a4(Icon, { name: "search" }),
+      a4("input", { name: "user", placeholder: "user", "aria-label": "User", defaultValue: user }),
+      a4("input", { name: "revision", placeholder: "revision", "aria-label": "Revision", defaultValue: revision }),
+      a4("button", { type: "submit", class: "button slim", children: "Filter" })
     ] }),
-    /* @__PURE__ */ a4(Show, { of: found, children: (data) => {
+    a4(Show, { of: found, children: (data) => {
       const rows = data.items.filter((row) => (!state || row.state === state) && (!revision || (row.revision ?? "").includes(revision)));
-      return /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("nav", { class: "strip", "aria-label": "States", children: [
-          /* @__PURE__ */ a4("a", { href: here({ state: null }), "aria-current": state ? void 0 : "true", children: [
+      return a4($, { children: [
+        a4("nav", { class: "strip", "aria-label": "States", children: [
+          a4("a", { href: here({ state: null }), "aria-current": state ? void 0 : "true", children: [
             "All ",
-            /* @__PURE__ */ a4("b", { children: count(data.items.length) })
+            a4("b", { children: count(data.items.length) })
           ] }),
-          STATES4.map((one) => /* @__PURE__ */ a4("a", { href: here({ state: one }), "aria-current": one === state ? "true" : void 0, children: [
+          STATES4.map((one) => a4("a", { href: here({ state: one }), "aria-current": one === state ? "true" : void 0, children: [
             WORDS2[one],
             " ",
-            /* @__PURE__ */ a4("b", { children: count(data.items.filter((row) => row.state === one).length) })
+            a4("b", { children: count(data.items.filter((row) => row.state === one).length) })
           ] }, one))
         ] }),
-        rows.length ? /* @__PURE__ */ a4(List2, { rows }) : data.items.length ? /* @__PURE__ */ a4(Notice, { icon: "search", title: "No session fits" }) : /* @__PURE__ */ a4(None, {})
+        rows.length ? a4(List2, { rows }) : data.items.length ? a4(Notice, { icon: "search", title: "No session fits" }) : a4(None, {})
       ] });
     } })
   ] });
 }
 function None() {
-  return /* @__PURE__ */ a4(Empty, { icon: "session", title: "Nobody has written yet", command: "holdfast dev examples/packs/support", children: "Sessions appear when somebody writes to a deployment or a Python conversation." });
+  return a4(Empty, { icon: "session", title: "Nobody has written yet", command: "holdfast dev examples/packs/support", children: "Sessions appear when somebody writes to a deployment or a Python conversation." });
 }
 function List2({ rows }) {
-  return /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(
+  return a4(Card, { children: a4(
     Table,
     {
       label: "Sessions",
@@ -6241,16 +6205,16 @@ function List2({ rows }) {
       keyOf: (row) => row.id,
       href: (row) => to(["sessions", row.id]),
       columns: [
-        { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(Standing, { session: row }) },
-        { id: "user", label: "User", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["sessions", row.id]), children: row.user }) },
+        { id: "state", label: "State", cell: (row) => a4(Standing, { session: row }) },
+        { id: "user", label: "User", cell: (row) => a4("a", { class: "strong", href: to(["sessions", row.id]), children: row.user }) },
         { id: "kind", label: "Conversation", drop: "narrow", cell: (row) => row.kind },
-        { id: "endpoint", label: "Channel", drop: "medium", cell: (row) => row.endpoint || /* @__PURE__ */ a4("span", { class: "faint", children: "API" }) },
-        { id: "revision", label: "Revision", drop: "medium", cell: (row) => row.revision ?? /* @__PURE__ */ a4("span", { class: "faint", children: "–" }) },
+        { id: "endpoint", label: "Channel", drop: "medium", cell: (row) => row.endpoint || a4("span", { class: "faint", children: "API" }) },
+        { id: "revision", label: "Revision", drop: "medium", cell: (row) => row.revision ?? a4("span", { class: "faint", children: "–" }) },
         { id: "turns", label: "Turns", kind: "num", drop: "narrow", cell: (row) => count(row.turn) },
-        { id: "since", label: "In this state", kind: "num", drop: "narrow", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.since ?? row.active_at }) },
-        { id: "active", label: "Active", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.active_at }) },
+        { id: "since", label: "In this state", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.since ?? row.active_at }) },
+        { id: "active", label: "Active", kind: "num", cell: (row) => a4(Time, { at: row.active_at }) },
         { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
-        { id: "id", label: "Id", kind: "id", drop: "medium", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.id, most: 16, href: to(["sessions", row.id]) }) }
+        { id: "id", label: "Id", kind: "id", drop: "medium", cell: (row) => a4(Id, { id: row.id, most: 16, href: to(["sessions", row.id]) }) }
       ]
     }
   ) });
@@ -6274,44 +6238,44 @@ function Session({ id }) {
     { when: (change) => change.data.session === id || change.type === "execution", every: 4e3 }
   );
   A2(() => seen(`Session ${id}`, to(["sessions", id])), [id]);
-  return /* @__PURE__ */ a4(Show, { of: found, children: (data) => /* @__PURE__ */ a4(Found6, { facts: data }) });
+  return a4(Show, { of: found, children: (data) => a4(Found6, { facts: data }) });
 }
 function Found6({ facts: { session, lines, memory, why } }) {
   const at = param("line") ? Number(param("line")) : null;
   const line = lines.find((one) => one.number === at);
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(
       Head,
       {
         up: { label: "Sessions", page: "sessions" },
         title: session.user,
-        sub: /* @__PURE__ */ a4("span", { class: "head-facts", children: [
-          /* @__PURE__ */ a4(Standing, { session }),
-          /* @__PURE__ */ a4(Id, { id: session.id, most: 40, copy: true }),
-          /* @__PURE__ */ a4("span", { children: [
+        sub: a4("span", { class: "head-facts", children: [
+          a4(Standing, { session }),
+          a4(Id, { id: session.id, most: 40, copy: true }),
+          a4("span", { children: [
             "active ",
-            /* @__PURE__ */ a4(Time, { at: session.active_at })
+            a4(Time, { at: session.active_at })
           ] })
         ] }),
-        children: sessionActions(session).map((action) => /* @__PURE__ */ a4(Button, { action }, action.verb))
+        children: sessionActions(session).map((action) => a4(Button, { action }, action.verb))
       }
     ),
-    /* @__PURE__ */ a4("div", { class: "session-grid", children: [
-      /* @__PURE__ */ a4(Card, { title: "Transcript", class: "transcript", children: [
-        /* @__PURE__ */ a4(Transcript, { lines, chosen: at }),
-        /* @__PURE__ */ a4(Composer, { session })
+    a4("div", { class: "session-grid", children: [
+      a4(Card, { title: "Transcript", class: "transcript", children: [
+        a4(Transcript, { lines, chosen: at }),
+        a4(Composer, { session })
       ] }),
-      /* @__PURE__ */ a4("div", { class: "column", children: [
-        /* @__PURE__ */ a4(FlowPicture, { session }),
-        /* @__PURE__ */ a4(Card, { title: "Now", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
-          why && /* @__PURE__ */ a4("p", { children: why }),
-          /* @__PURE__ */ a4(
+      a4("div", { class: "column", children: [
+        a4(FlowPicture, { session }),
+        a4(Card, { title: "Now", children: a4("div", { class: "pad stack", children: [
+          why && a4("p", { children: why }),
+          a4(
             Facts,
             {
               rows: [
                 ["Conversation", session.kind],
-                session.node !== null && ["Node", /* @__PURE__ */ a4("code", { children: session.node })],
-                session.execution !== null && ["Run", /* @__PURE__ */ a4(Id, { id: session.execution, href: to(["runs", session.execution]) })],
+                session.node !== null && ["Node", a4("code", { children: session.node })],
+                session.execution !== null && ["Run", a4(Id, { id: session.execution, href: to(["runs", session.execution]) })],
                 session.revision !== null && ["Revision", session.revision],
                 ["Channel", session.endpoint || "API"],
                 ["Environment", session.env],
@@ -6319,37 +6283,37 @@ function Found6({ facts: { session, lines, memory, why } }) {
                 ["Turn", session.turn],
                 session.buffered > 0 && ["Messages that wait", session.buffered],
                 session.person !== null && ["Person", `${session.person}${session.handover_reason ? `: ${session.handover_reason}` : ""}`],
-                ["Started", /* @__PURE__ */ a4(Time, { at: session.created_at })]
+                ["Started", a4(Time, { at: session.created_at })]
               ]
             }
           )
         ] }) }),
-        line && /* @__PURE__ */ a4(
+        line && a4(
           Card,
           {
             title: `Line ${line.number}`,
-            extra: /* @__PURE__ */ a4("a", { class: "link", href: here({ line: null }), children: "Back to now" }),
-            children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
-              /* @__PURE__ */ a4(
+            extra: a4("a", { class: "link", href: here({ line: null }), children: "Back to now" }),
+            children: a4("div", { class: "pad stack", children: [
+              a4(
                 Facts,
                 {
                   rows: [
                     ["At", exact(line.at)],
                     line.turn !== null && ["Turn", line.turn],
-                    line.execution !== null && ["Run", /* @__PURE__ */ a4(Id, { id: line.execution, href: to(["runs", line.execution]) })],
+                    line.execution !== null && ["Run", a4(Id, { id: line.execution, href: to(["runs", line.execution]) })],
                     line.delivery !== null && ["Delivery", line.delivery],
                     line.author !== null && ["Author", line.author]
                   ]
                 }
               ),
-              seesPayloads() && /* @__PURE__ */ a4(Value, { value: line.payload })
+              seesPayloads() && a4(Value, { value: line.payload })
             ] })
           }
         ),
-        /* @__PURE__ */ a4(Card, { title: "Memory", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: memory.length ? memory.map((one) => /* @__PURE__ */ a4("div", { class: "pair-top", children: [
-          /* @__PURE__ */ a4("b", { children: one.name }),
-          seesPayloads() ? /* @__PURE__ */ a4(Value, { value: one.value }) : /* @__PURE__ */ a4("span", { class: "faint", children: "hidden" })
-        ] }, one.name)) : /* @__PURE__ */ a4("span", { class: "faint", children: "It keeps no variable outside its run." }) }) })
+        a4(Card, { title: "Memory", children: a4("div", { class: "pad stack", children: memory.length ? memory.map((one) => a4("div", { class: "pair-top", children: [
+          a4("b", { children: one.name }),
+          seesPayloads() ? a4(Value, { value: one.value }) : a4("span", { class: "faint", children: "hidden" })
+        ] }, one.name)) : a4("span", { class: "faint", children: "It keeps no variable outside its run." }) }) })
       ] })
     ] })
   ] });
@@ -6360,18 +6324,18 @@ function Transcript({ lines, chosen: chosen2 }) {
     const element = box.current;
     if (element && chosen2 === null && element.scrollHeight - element.scrollTop - element.clientHeight < 200) element.scrollTop = element.scrollHeight;
   }, [lines.length]);
-  if (!lines.length) return /* @__PURE__ */ a4(Empty, { icon: "session", title: "Nothing was said yet" });
-  return /* @__PURE__ */ a4("ol", { class: "talk", ref: box, "aria-label": "Transcript", tabIndex: 0, children: lines.map((line) => /* @__PURE__ */ a4("li", { class: `talk-${line.direction} ${line.number === chosen2 ? "chosen" : ""}`, children: [
-    /* @__PURE__ */ a4("a", { href: here({ line: line.number === chosen2 ? null : String(line.number) }), class: "bubble", "aria-label": `Line ${line.number}, ${line.direction === "in" ? "from the user" : "reply"}`, children: [
-      line.author && /* @__PURE__ */ a4("b", { class: "small", children: line.author }),
-      /* @__PURE__ */ a4("span", { class: "bubble-text", children: line.text || textOf2(line.payload) }),
-      /* @__PURE__ */ a4(Choices, { payload: line.payload })
+  if (!lines.length) return a4(Empty, { icon: "session", title: "Nothing was said yet" });
+  return a4("ol", { class: "talk", ref: box, "aria-label": "Transcript", tabIndex: 0, children: lines.map((line) => a4("li", { class: `talk-${line.direction} ${line.number === chosen2 ? "chosen" : ""}`, children: [
+    a4("a", { href: here({ line: line.number === chosen2 ? null : String(line.number) }), class: "bubble", "aria-label": `Line ${line.number}, ${line.direction === "in" ? "from the user" : "reply"}`, children: [
+      line.author && a4("b", { class: "small", children: line.author }),
+      a4("span", { class: "bubble-text", children: line.text || textOf2(line.payload) }),
+      a4(Choices, { payload: line.payload })
     ] }),
-    /* @__PURE__ */ a4("span", { class: "talk-foot", children: [
-      /* @__PURE__ */ a4("time", { datetime: line.at, title: exact(line.at), children: short(line.at) }),
-      line.open && /* @__PURE__ */ a4(Tag, { tone: "accent", children: "being written" }),
-      line.delivery === "dead" && /* @__PURE__ */ a4(Tag, { tone: "danger", children: "not delivered" }),
-      line.delivery === "pending" && /* @__PURE__ */ a4(Tag, { children: "sending" })
+    a4("span", { class: "talk-foot", children: [
+      a4("time", { datetime: line.at, title: exact(line.at), children: short(line.at) }),
+      line.open && a4(Tag, { tone: "accent", children: "being written" }),
+      line.delivery === "dead" && a4(Tag, { tone: "danger", children: "not delivered" }),
+      line.delivery === "pending" && a4(Tag, { children: "sending" })
     ] })
   ] }, line.number)) });
 }
@@ -6382,7 +6346,7 @@ function textOf2(payload2) {
 function Choices({ payload: payload2 }) {
   const found = payload2?.choices ?? payload2?.buttons;
   if (!Array.isArray(found)) return null;
-  return /* @__PURE__ */ a4("span", { class: "choices", children: found.map((choice, at) => /* @__PURE__ */ a4("span", { class: "tag tone-accent", children: typeof choice === "string" ? choice : String(choice.title ?? choice.label ?? choice.value ?? "") }, at)) });
+  return a4("span", { class: "choices", children: found.map((choice, at) => a4("span", { class: "tag tone-accent", children: typeof choice === "string" ? choice : String(choice.title ?? choice.label ?? choice.value ?? "") }, at)) });
 }
 function Composer({ session }) {
   const [problem, setProblem] = d2("");
@@ -6401,13 +6365,13 @@ function Composer({ session }) {
       setProblem(error instanceof Problem ? error.message : String(error));
     }
   };
-  return /* @__PURE__ */ a4("form", { class: "composer", onSubmit: send2, children: [
-    /* @__PURE__ */ a4("input", { name: "text", placeholder: `Answer as ${session.person}`, "aria-label": "Your message", autocomplete: "off", disabled: !may("operator") }),
-    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary", disabled: !may("operator"), children: [
-      /* @__PURE__ */ a4(Icon, { name: "up" }),
+  return a4("form", { class: "composer", onSubmit: send2, children: [
+    a4("input", { name: "text", placeholder: `Answer as ${session.person}`, "aria-label": "Your message", autocomplete: "off", disabled: !may("operator") }),
+    a4("button", { type: "submit", class: "button primary", disabled: !may("operator"), children: [
+      a4(Icon, { name: "up" }),
       " Send"
     ] }),
-    problem && /* @__PURE__ */ a4("p", { class: "problem", children: problem })
+    problem && a4("p", { class: "problem", children: problem })
   ] });
 }
 function sessionActions(session) {
@@ -6482,22 +6446,22 @@ function Settings() {
     },
     []
   );
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Settings" }),
-    /* @__PURE__ */ a4("div", { class: "columns", children: [
-      /* @__PURE__ */ a4(Card, { title: "This browser", children: /* @__PURE__ */ a4("div", { class: "pad stack", children: [
-        /* @__PURE__ */ a4(Choice, { label: "Theme", value: theme.value, options: ["auto", "light", "dark"], change: (value) => theme.value = value }),
-        /* @__PURE__ */ a4(Choice, { label: "Times", value: zone.value, options: ["local", "utc"], change: (value) => zone.value = value }),
-        /* @__PURE__ */ a4("p", { class: "hint", children: [
+  return a4($, { children: [
+    a4(Head, { title: "Settings" }),
+    a4("div", { class: "columns", children: [
+      a4(Card, { title: "This browser", children: a4("div", { class: "pad stack", children: [
+        a4(Choice, { label: "Theme", value: theme.value, options: ["auto", "light", "dark"], change: (value) => theme.value = value }),
+        a4(Choice, { label: "Times", value: zone.value, options: ["local", "utc"], change: (value) => zone.value = value }),
+        a4("p", { class: "hint", children: [
           "Now: ",
           exact(now.value)
         ] }),
-        /* @__PURE__ */ a4("label", { class: "field check", children: [
-          /* @__PURE__ */ a4("input", { type: "checkbox", checked: singleKeys.value, onChange: (event) => singleKeys.value = event.currentTarget.checked }),
-          /* @__PURE__ */ a4("span", { children: "Single keys do something, such as j and k" })
+        a4("label", { class: "field check", children: [
+          a4("input", { type: "checkbox", checked: singleKeys.value, onChange: (event) => singleKeys.value = event.currentTarget.checked }),
+          a4("span", { children: "Single keys do something, such as j and k" })
         ] })
       ] }) }),
-      /* @__PURE__ */ a4(Card, { title: "You and this server", children: /* @__PURE__ */ a4("div", { class: "pad", children: /* @__PURE__ */ a4(
+      a4(Card, { title: "You and this server", children: a4("div", { class: "pad", children: a4(
         Facts,
         {
           rows: [
@@ -6505,15 +6469,15 @@ function Settings() {
             ["Access", me.value?.access === "open" ? "open: no key is needed on this machine" : "by API key"],
             ["Key", me.value?.key ? `${me.value.name ?? ""} ${me.value.key}` : "none"],
             ["Tenant", me.value?.key_tenant ?? "all"],
-            ["Roles", me.value?.roles.map((role) => /* @__PURE__ */ a4(Tag, { children: role }, role))],
-            !!me.value?.session_expires_at && ["Session until", /* @__PURE__ */ a4(Time, { at: me.value.session_expires_at })],
-            ["Features", me.value?.features.map((name) => /* @__PURE__ */ a4(Tag, { children: phrase(name) }, name))]
+            ["Roles", me.value?.roles.map((role) => a4(Tag, { children: role }, role))],
+            !!me.value?.session_expires_at && ["Session until", a4(Time, { at: me.value.session_expires_at })],
+            ["Features", me.value?.features.map((name) => a4(Tag, { children: phrase(name) }, name))]
           ]
         }
       ) }) })
     ] }),
-    /* @__PURE__ */ a4(Show, { of: found, children: ({ retention, streams, ring }) => /* @__PURE__ */ a4($, { children: [
-      retention.length > 0 && /* @__PURE__ */ a4(Card, { title: "How long ended runs are kept", children: /* @__PURE__ */ a4(
+    a4(Show, { of: found, children: ({ retention, streams, ring }) => a4($, { children: [
+      retention.length > 0 && a4(Card, { title: "How long ended runs are kept", children: a4(
         Table,
         {
           label: "Retention",
@@ -6522,11 +6486,11 @@ function Settings() {
           columns: [
             { id: "tenant", label: "Tenant", cell: (row) => row.tenant ?? "all" },
             ...["completed", "failed", "cancelled", "expired", "skipped"].map((state) => ({ id: state, label: phrase(state), kind: "num", drop: state === "completed" || state === "failed" ? void 0 : "narrow", cell: (row) => row.keep_ms[state] === void 0 ? "–" : span(row.keep_ms[state]) })),
-            { id: "act", label: "Actions", kind: "actions", cell: (row) => /* @__PURE__ */ a4(Button, { action: setRetention(row), tone: "slim" }) }
+            { id: "act", label: "Actions", kind: "actions", cell: (row) => a4(Button, { action: setRetention(row), tone: "slim" }) }
           ]
         }
       ) }),
-      streams.length > 0 && /* @__PURE__ */ a4(Card, { title: "How much a stream keeps", children: /* @__PURE__ */ a4(
+      streams.length > 0 && a4(Card, { title: "How much a stream keeps", children: a4(
         Table,
         {
           label: "Streams",
@@ -6541,17 +6505,17 @@ function Settings() {
           ]
         }
       ) }),
-      ring && /* @__PURE__ */ a4(Card, { title: "Keys that sign tokens", children: /* @__PURE__ */ a4(
+      ring && a4(Card, { title: "Keys that sign tokens", children: a4(
         Table,
         {
           label: "Signing keys",
           rows: ring.keys,
           keyOf: (row) => row.kid,
           columns: [
-            { id: "kid", label: "Key", cell: (row) => /* @__PURE__ */ a4("code", { children: row.kid }) },
-            { id: "state", label: "Use", cell: (row) => row.kid === ring.current ? /* @__PURE__ */ a4(Tag, { tone: "good", children: "signs" }) : /* @__PURE__ */ a4(Tag, { children: "verifies" }) },
-            { id: "fingerprint", label: "Fingerprint", drop: "narrow", cell: (row) => /* @__PURE__ */ a4("code", { children: row.fingerprint }) },
-            { id: "until", label: "Until", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.until }) }
+            { id: "kid", label: "Key", cell: (row) => a4("code", { children: row.kid }) },
+            { id: "state", label: "Use", cell: (row) => row.kid === ring.current ? a4(Tag, { tone: "good", children: "signs" }) : a4(Tag, { children: "verifies" }) },
+            { id: "fingerprint", label: "Fingerprint", drop: "narrow", cell: (row) => a4("code", { children: row.fingerprint }) },
+            { id: "until", label: "Until", cell: (row) => a4(Time, { at: row.until }) }
           ]
         }
       ) })
@@ -6559,11 +6523,11 @@ function Settings() {
   ] });
 }
 function Choice({ label, value, options, change }) {
-  return /* @__PURE__ */ a4("fieldset", { class: "choice", children: [
-    /* @__PURE__ */ a4("legend", { children: label }),
-    options.map((option2) => /* @__PURE__ */ a4("label", { children: [
-      /* @__PURE__ */ a4("input", { type: "radio", name: label, checked: option2 === value, onChange: () => change(option2) }),
-      /* @__PURE__ */ a4("span", { children: option2 === "utc" ? "UTC" : phrase(option2) })
+  return a4("fieldset", { class: "choice", children: [
+    a4("legend", { children: label }),
+    options.map((option2) => a4("label", { children: [
+      a4("input", { type: "radio", name: label, checked: option2 === value, onChange: () => change(option2) }),
+      a4("span", { children: option2 === "utc" ? "UTC" : phrase(option2) })
     ] }, option2))
   ] });
 }
@@ -6595,10 +6559,10 @@ function Workers() {
     [scope.value],
     { when: of("worker"), every: 4e3 }
   );
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Head, { title: "Workers and lanes", sub: "A worker claims runs from lanes. What waits in a lane without a worker waits until one comes." }),
-    /* @__PURE__ */ a4(Show, { of: found, children: ({ workers, lanes }) => /* @__PURE__ */ a4($, { children: [
-      /* @__PURE__ */ a4(Card, { title: "Lanes", extra: /* @__PURE__ */ a4("span", { class: "faint small", children: plural(lanes.length, "lane") }), children: /* @__PURE__ */ a4(
+  return a4($, { children: [
+    a4(Head, { title: "Workers and lanes", sub: "A worker claims runs from lanes. What waits in a lane without a worker waits until one comes." }),
+    a4(Show, { of: found, children: ({ workers, lanes }) => a4($, { children: [
+      a4(Card, { title: "Lanes", extra: a4("span", { class: "faint small", children: plural(lanes.length, "lane") }), children: a4(
         Table,
         {
           label: "Lanes",
@@ -6606,17 +6570,17 @@ function Workers() {
           keyOf: (row) => row.lane,
           chosen: param("lane"),
           columns: [
-            { id: "lane", label: "Lane", cell: (row) => /* @__PURE__ */ a4("a", { class: "strong", href: to(["runs"], { lane: row.lane }), children: row.lane }) },
-            { id: "setting", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: row.setting === "open" ? "ready" : row.setting, word: phrase(row.setting) }) },
-            { id: "workers", label: "Workers", kind: "num", cell: (row) => row.workers ? row.workers : /* @__PURE__ */ a4("span", { class: "tone-warn toned", children: "none" }) },
+            { id: "lane", label: "Lane", cell: (row) => a4("a", { class: "strong", href: to(["runs"], { lane: row.lane }), children: row.lane }) },
+            { id: "setting", label: "State", cell: (row) => a4(State, { name: row.setting === "open" ? "ready" : row.setting, word: phrase(row.setting) }) },
+            { id: "workers", label: "Workers", kind: "num", cell: (row) => row.workers ? row.workers : a4("span", { class: "tone-warn toned", children: "none" }) },
             { id: "waiting", label: "Waiting", kind: "num", cell: (row) => count(row.counts.waiting ?? 0) },
             { id: "active", label: "Active", kind: "num", drop: "narrow", cell: (row) => count(row.counts.active ?? 0) },
-            { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => /* @__PURE__ */ a4(StateBar, { counts: row.counts }) },
-            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => /* @__PURE__ */ a4(Button, { action, tone: "slim" }, action.verb)) }
+            { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => a4(StateBar, { counts: row.counts }) },
+            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => a4(Button, { action, tone: "slim" }, action.verb)) }
           ]
         }
       ) }),
-      /* @__PURE__ */ a4(Card, { title: "Workers", extra: /* @__PURE__ */ a4("span", { class: "faint small", children: plural(workers.length, "worker") }), children: workers.length ? /* @__PURE__ */ a4(
+      a4(Card, { title: "Workers", extra: a4("span", { class: "faint small", children: plural(workers.length, "worker") }), children: workers.length ? a4(
         Table,
         {
           label: "Workers",
@@ -6624,28 +6588,28 @@ function Workers() {
           keyOf: (row) => row.instance,
           chosen: param("id"),
           columns: [
-            { id: "instance", label: "Instance", kind: "id", cell: (row) => /* @__PURE__ */ a4(Id, { id: row.instance, most: 34, copy: true }) },
-            { id: "state", label: "State", cell: (row) => /* @__PURE__ */ a4(State, { name: stateOf2(row) }) },
+            { id: "instance", label: "Instance", kind: "id", cell: (row) => a4(Id, { id: row.instance, most: 34, copy: true }) },
+            { id: "state", label: "State", cell: (row) => a4(State, { name: stateOf2(row) }) },
             { id: "lanes", label: "Lanes", drop: "narrow", cell: (row) => row.lanes.join(", ") },
-            { id: "capabilities", label: "Capabilities", drop: "medium", cell: (row) => row.capabilities.map((name) => /* @__PURE__ */ a4(Tag, { children: name }, name)) },
+            { id: "capabilities", label: "Capabilities", drop: "medium", cell: (row) => row.capabilities.map((name) => a4(Tag, { children: name }, name)) },
             {
               id: "busy",
               label: "Slots",
-              cell: (row) => /* @__PURE__ */ a4("span", { class: "pair", children: [
-                /* @__PURE__ */ a4(Meter, { value: row.busy, most: row.slots, label: `${row.busy} of ${row.slots} slots busy` }),
-                /* @__PURE__ */ a4("span", { class: "num", children: [
+              cell: (row) => a4("span", { class: "pair", children: [
+                a4(Meter, { value: row.busy, most: row.slots, label: `${row.busy} of ${row.slots} slots busy` }),
+                a4("span", { class: "num", children: [
                   row.busy,
                   "/",
                   row.slots
                 ] })
               ] })
             },
-            { id: "beat", label: "Last seen", drop: "narrow", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.heartbeat_at }) },
-            { id: "since", label: "Since", drop: "medium", kind: "num", cell: (row) => /* @__PURE__ */ a4(Time, { at: row.registered_at }) },
-            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => !row.draining && /* @__PURE__ */ a4(Button, { action: drainWorker(row), tone: "slim" }) }
+            { id: "beat", label: "Last seen", drop: "narrow", kind: "num", cell: (row) => a4(Time, { at: row.heartbeat_at }) },
+            { id: "since", label: "Since", drop: "medium", kind: "num", cell: (row) => a4(Time, { at: row.registered_at }) },
+            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => !row.draining && a4(Button, { action: drainWorker(row), tone: "slim" }) }
           ]
         }
-      ) : /* @__PURE__ */ a4(Empty, { icon: "worker", title: "No worker is connected", command: "holdfast worker app:app", children: tenant.value ? "Workers of other tenants are not shown." : "Runs wait until one is." }) })
+      ) : a4(Empty, { icon: "worker", title: "No worker is connected", command: "holdfast worker app:app", children: tenant.value ? "Workers of other tenants are not shown." : "Runs wait until one is." }) })
     ] }) })
   ] });
 }
@@ -6685,25 +6649,25 @@ function drainWorker(worker) {
 
 // console/parts/toasts.tsx
 function Toasts() {
-  return /* @__PURE__ */ a4("div", { class: "toasts", role: "status", "aria-live": "polite", children: toasts.value.map((toast) => /* @__PURE__ */ a4("div", { class: `toast tone-${toast.tone}`, children: [
-    /* @__PURE__ */ a4(Icon, { name: toast.tone === "good" ? "check" : toast.tone === "danger" ? "cause" : "info" }),
-    /* @__PURE__ */ a4("span", { children: toast.text }),
-    /* @__PURE__ */ a4("button", { type: "button", class: "icon-button quiet", "aria-label": "Dismiss", onClick: () => dismiss(toast.id), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+  return a4("div", { class: "toasts", role: "status", "aria-live": "polite", children: toasts.value.map((toast) => a4("div", { class: `toast tone-${toast.tone}`, children: [
+    a4(Icon, { name: toast.tone === "good" ? "check" : toast.tone === "danger" ? "cause" : "info" }),
+    a4("span", { children: toast.text }),
+    a4("button", { type: "button", class: "icon-button quiet", "aria-label": "Dismiss", onClick: () => dismiss(toast.id), children: a4(Icon, { name: "close" }) })
   ] }, toast.id)) });
 }
 
 // console/app.tsx
 var PAGES2 = {
   "": Overview,
-  runs: ({ path: [id] }) => id ? /* @__PURE__ */ a4(Run, { id }, id) : /* @__PURE__ */ a4(Runs, {}),
+  runs: ({ path: [id] }) => id ? a4(Run, { id }, id) : a4(Runs, {}),
   new: NewRun,
   inbox: Inbox,
   causes: Causes,
-  graphs: ({ path: [id] }) => id ? /* @__PURE__ */ a4(Graph, { id }, id) : /* @__PURE__ */ a4(Graphs, {}),
-  sessions: ({ path: [id] }) => id ? /* @__PURE__ */ a4(Session, { id }, id) : /* @__PURE__ */ a4(Sessions, {}),
-  deployments: ({ path: [env, id] }) => env && id ? /* @__PURE__ */ a4(Deployment, { env, id }, `${env} ${id}`) : /* @__PURE__ */ a4(Deployments, {}),
+  graphs: ({ path: [id] }) => id ? a4(Graph, { id }, id) : a4(Graphs, {}),
+  sessions: ({ path: [id] }) => id ? a4(Session, { id }, id) : a4(Sessions, {}),
+  deployments: ({ path: [env, id] }) => env && id ? a4(Deployment, { env, id }, `${env} ${id}`) : a4(Deployments, {}),
   workers: Workers,
-  queues: ({ path: [name] }) => name ? /* @__PURE__ */ a4(Queue, { name }, name) : /* @__PURE__ */ a4(Queues2, {}),
+  queues: ({ path: [name] }) => name ? a4(Queue, { name }, name) : a4(Queues2, {}),
   schedules: Schedules,
   limits: Limits,
   archive: Archive,
@@ -6723,27 +6687,27 @@ function App() {
     const thing = place.value.path[1];
     document.title = `${thing ? `${thing} · ` : ""}${title} · Holdfast`;
   }, [place.value]);
-  if (mustLogIn.value) return /* @__PURE__ */ a4(Login, {});
-  return /* @__PURE__ */ a4($, { children: [
-    /* @__PURE__ */ a4(Shell, { children: /* @__PURE__ */ a4(Content, {}) }),
-    /* @__PURE__ */ a4(Palette, {}),
-    /* @__PURE__ */ a4(Help, {}),
-    /* @__PURE__ */ a4(ActionDialog, {}),
-    /* @__PURE__ */ a4(Toasts, {})
+  if (mustLogIn.value) return a4(Login, {});
+  return a4($, { children: [
+    a4(Shell, { children: a4(Content, {}) }),
+    a4(Palette, {}),
+    a4(Help, {}),
+    a4(ActionDialog, {}),
+    a4(Toasts, {})
   ] });
 }
 function Content() {
   const Shown = PAGES2[page.value];
-  if (meProblem.value) return /* @__PURE__ */ a4(Failed, { problem: meProblem.value, retry: () => void identify() });
-  if (!me.value) return /* @__PURE__ */ a4(Loading, {});
-  if (!Shown) return /* @__PURE__ */ a4(Empty, { icon: "search", title: "There is no such page", children: "The address names a page that the console does not have." });
-  return /* @__PURE__ */ a4(Shown, { path: place.value.path.slice(1) }, page.value);
+  if (meProblem.value) return a4(Failed, { problem: meProblem.value, retry: () => void identify() });
+  if (!me.value) return a4(Loading, {});
+  if (!Shown) return a4(Empty, { icon: "search", title: "There is no such page", children: "The address names a page that the console does not have." });
+  return a4(Shown, { path: place.value.path.slice(1) }, page.value);
 }
 
 // console/main.tsx
 followLinks();
 handleKeys();
-Q(/* @__PURE__ */ a4(App, {}), document.body);
+Q(a4(App, {}), document.body);
 void identify();
 follow();
 watchBadges();
