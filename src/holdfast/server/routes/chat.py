@@ -22,7 +22,7 @@ from holdfast.server.chat.visitors import Visitor
 from holdfast.server.http import static
 from holdfast.server.http.attachment import attachment
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import Answer, Routes, Scope
+from holdfast.server.http.declare import ANYTHING, Answer, Routes, Scope
 from holdfast.server.http.incoming import Incoming
 from holdfast.server.http.sse import MEDIA_TYPE, EventStream, Sse
 from holdfast.server.views.fields import Body, Key, Query, View
@@ -268,7 +268,7 @@ async def upload(call: Call, env: str, name: str, body: Incoming, query: UploadQ
     "/chat/{env}/{name}/files/{file}",
     scope=Scope.PUBLIC,
     errors=(*_VISITING, errors.FileNotFound, errors.InvalidRecord, errors.BackendFailed),
-    media_type="application/octet-stream",
+    media_type=ANYTHING,
 )
 async def download(call: Call, env: str, name: str, file: str) -> StreamingResponse:
     """Read a file of the visitor's session."""

@@ -8,7 +8,7 @@ from holdfast import errors
 from holdfast.server.auth.owners import SESSION
 from holdfast.server.http.attachment import attachment
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import Routes
+from holdfast.server.http.declare import ANYTHING, Routes
 from holdfast.server.views.files import FileView
 
 routes: Routes = Routes("files", "What users sent with their messages.")
@@ -26,7 +26,7 @@ async def show(call: Call, id: str, file: str) -> FileView:
     "/v1/sessions/{id}/files/{file}/content",
     owner=SESSION,
     errors=_READING,
-    media_type="application/octet-stream",
+    media_type=ANYTHING,
 )
 async def read(call: Call, id: str, file: str) -> StreamingResponse:
     """Read the content of a file that a message of a session names."""
