@@ -25,7 +25,8 @@ def oldest() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [each for extra in EXTRAS for each in project["optional-dependencies"][extra]]
     found = [_BOUND.match(each) for each in wanted]
-    return [f"{match[1]}=={match[2]}" for match in found if match]
+    # The tests also need what this version of the library needs for MCP.
+    return [*(f"{match[1]}=={match[2]}" for match in found if match), "pydantic-ai-slim[mcp]"]
 
 
 def main() -> None:

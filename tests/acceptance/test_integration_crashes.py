@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast.testing.servers import TestServer
-from tests.acceptance.processes import ROOT, python
+from tests.acceptance.processes import ROOT
 
 pytestmark = [pytest.mark.xdist_group("integrations"), pytest.mark.timeout(120)]
 
@@ -23,7 +25,14 @@ def test_no_call_is_repeated(single_server: TestServer, tmp_path: Path) -> None:
     """Each call happens in a process of its own, once, and the results are the same."""
     url = f"valkey://127.0.0.1:{single_server.port}?prefix=mortal"
     notes = tmp_path / "notes"
-    shown = python("-m", "tests.acceptance.apps.mortal", url, str(notes), *CALLS, folder=ROOT)
+    shown = subprocess.run(
+        [sys.executable, "-m", "tests.acceptance.apps.mortal", url, str(notes), *CALLS],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
     assert shown.stdout.splitlines() == RESULTS, shown.stderr
     calls = [call for each in CALLS.values() for call in each]
     expected = [line for call in calls for line in (f"dies before {call}", call)]

@@ -139,23 +139,10 @@ class HoldfastAgent(Generic[AgentDepsT, OutputDataT]):
         `approve` or `deny`. A tool that something else runs waits for `result:CALL_ID`.
         """
         run = _Run(ctx, ctx.number(self.name), self._options)
-        wanted = options.pop("output_type", None) or self.agent.output_type
-        asked: list[Any] = [*wanted] if isinstance(wanted, list | tuple) else [wanted]
         capabilities = [*(options.pop("capabilities", None) or ()), _Recording[AgentDepsT](run)]
-        history, results = message_history, None
-        while True:
-            result: AgentRunResult[Any] = await self.agent.run(
-                prompt,
-                output_type=[*asked, DeferredToolRequests],
-                message_history=history,
-                deferred_tool_results=results,
-                capabilities=capabilities,
-                **options,
-            )
-            if not isinstance(result.output, DeferredToolRequests):
-                return result
-            results = await run.answers(result.output)
-            prompt, history = None, result.all_messages()
+        return await self.agent.run(
+            prompt, message_history=message_history, capabilities=capabilities, **options
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,6 +296,12 @@ class _Recording(AbstractCapability[AgentDepsT]):
         if call.tool_name in self.run.options.inline:
             return await handler(args)
         return await self.run.call(call, lambda: handler(args))
+
+    @override
+    async def handle_deferred_tool_calls(
+        self, ctx: RunContext[AgentDepsT], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults:
+        return await self.run.answers(requests)
 
 
 def _said(error: Exception) -> dict[str, Any]:

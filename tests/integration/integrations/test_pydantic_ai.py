@@ -51,7 +51,7 @@ agent = Agent(FunctionModel(scripted), name="clerk")
 
 
 @agent.tool_plain
-def add(a: int, b: int) -> int:
+async def add(a: int, b: int) -> int:
     calls.append(f"add {a} {b}")
     return a + b
 
@@ -124,6 +124,11 @@ def wipe(ctx: RunContext[object], n: int) -> str:
 def fetch(n: int) -> str:
     calls.append("fetch asks")
     raise CallDeferred
+
+
+@guarded.output_validator
+def not_empty(output: str) -> str:
+    return output or "nothing"
 
 
 @app.task
