@@ -164,11 +164,15 @@ class Runner:
         self, claim: Claim, result: bytes, content_type: str | None, frames: Sequence[NewFrame]
     ) -> None:
         """Record the result; in the meantime other code runs in the slot."""
-        # Claiming the next before the end of one with a limit would find the limit used up.
-        with contextlib.nullcontext() if claim.quotas else self._slots.settling():
+        # Claiming the next before the end of one with a quota would find the quota used up.
+        is_lent = not claim.quotas and self._slots.settle()
+        try:
             await self._engine.complete(
                 claim.id, claim.lease, result, content_type=content_type, frames=frames
             )
+        finally:
+            if is_lent:
+                self._slots.settled()
 
     async def _call(
         self, task: Task[Any, Any, Any], context: Context, kept: Kept | None

@@ -35,22 +35,22 @@ class Slots:
         self.free += 1
         self._freed.set()
 
-    @contextlib.contextmanager
-    def settling(self) -> Iterator[None]:
-        """Lend the slot of code that has ended, while its outcome is recorded.
+    def settle(self) -> bool:
+        """Lend the slot of code that has ended, until its outcome is recorded.
 
-        Outcomes on their way are at most as many as slots, in case the store is slow.
+        Returns whether it is lent: outcomes on their way are at most as many as slots, in case the
+        store is slow.
         """
         if self._settling >= self.count:
-            yield
-            return
+            return False
         self._settling += 1
         self.give_back()
-        try:
-            yield
-        finally:
-            self._settling -= 1
-            self.take(1)
+        return True
+
+    def settled(self) -> None:
+        """Take a slot back that was lent for an outcome."""
+        self._settling -= 1
+        self.take(1)
 
     @contextlib.contextmanager
     def reserved(self, most: int) -> Iterator[int]:

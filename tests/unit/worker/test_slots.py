@@ -52,8 +52,9 @@ async def test_the_slot_of_an_outcome_is_free_while_it_is_recorded() -> None:
     """The next execution need not wait for the store."""
     slots = Slots(1)
     slots.take(1)
-    with slots.settling():
-        assert slots.free == 1
+    assert slots.settle()
+    assert slots.free == 1
+    slots.settled()
     assert slots.free == 0
     slots.give_back()
     assert slots.free == 1
@@ -63,10 +64,10 @@ async def test_outcomes_on_their_way_are_bounded() -> None:
     """If the store is slow, executions do not pile up."""
     slots = Slots(1)
     slots.take(1)
-    with slots.settling():
-        slots.take(1)
-        with slots.settling():
-            assert slots.free == 0
-        slots.give_back()
+    assert slots.settle()
+    slots.take(1)
+    assert not slots.settle()
+    assert slots.free == 0
+    slots.settled()
     slots.give_back()
-    assert slots.free == 1
+    assert slots.settle()
