@@ -48,6 +48,8 @@ def _union(types: Iterable[str]) -> str:
 
 
 def _array(schema: dict[str, Any]) -> str:
+    if "prefixItems" in schema:
+        return f"[{', '.join(map(type_of, schema['prefixItems']))}]"
     items = type_of(schema.get("items", {}))
     return f"({items})[]" if " " in items else f"{items}[]"
 

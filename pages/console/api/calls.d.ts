@@ -82,6 +82,7 @@ export interface Calls {
   "POST /v1/executions/{id}/progress": { query: { tenant?: string }; body: api.ProgressBody; reply: api.StateView };
   "POST /v1/executions/{id}/receive": { query: { tenant?: string }; body: api.ReceiveBody; reply: api.LiveReceivedView };
   "POST /v1/executions/{id}/replay": { query: { tenant?: string }; body: api.OperatorCallsReplayBody; reply: api.StateView };
+  "POST /v1/executions/{id}/resubmit": { query: { tenant?: string }; body: api.ResubmitBody; reply: api.ResubmittedView };
   "GET /v1/executions/{id}/result": { query: { wait_ms?: number; tenant?: string }; body: undefined; reply: undefined };
   "POST /v1/executions/{id}/resume": { query: { tenant?: string }; body: api.ResumeBody; reply: api.StateView };
   "POST /v1/executions/{id}/revoke-lease": { query: { tenant?: string }; body: api.OperatorCallsReasonBody; reply: api.StateView };
@@ -129,6 +130,7 @@ export interface Calls {
   "POST /v1/packs": { query: { tenant?: string }; body: undefined; reply: api.PackView };
   "GET /v1/packs": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.PackPage };
   "DELETE /v1/packs/{digest}": { query: { tenant?: string }; body: undefined; reply: undefined };
+  "GET /v1/packs/{digest}/flows/{flow}/layout": { query: { tenant?: string }; body: undefined; reply: api.FlowLayoutView };
   "GET /v1/pulse": { query: {}; body: undefined; reply: api.PulseView };
   "GET /v1/queues": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.QueuePage };
   "PUT /v1/queues/{name}": { query: { tenant?: string }; body: api.QueueBody; reply: api.QueueView };

@@ -202,7 +202,7 @@ function V(t4) {
   };
 }
 function z(t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
-  var s4, p5, v4, d5, k4, b3, m5, M2, C3, j3, L2, H3, q2, A4, O2, P3, T4, N2, V2 = r4.type;
+  var s4, p5, v4, d5, k4, b3, m5, M2, C3, j3, L2, H2, q2, A4, O2, P3, T4, N2, V2 = r4.type;
   if (r4.constructor !== h) return null;
   128 & u4.__u && (c4 = 32 & u4.__u, s4 = u4.__c.__z) && (r4.__u |= c4, p5 = o5 = [], 8 == s4.nodeType ? l4 = B(s4, o5) : o5.push(s4), l4 = o5[0] || l4), (s4 = n.__b) && s4(r4);
   n: if ("function" == typeof V2) {
@@ -219,9 +219,9 @@ function z(t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
           d5.componentDidUpdate(k4, b3, m5);
         });
       } else C3 && !V2.getDerivedStateFromProps && d5.componentWillMount && d5.componentWillMount(), C3 && d5.componentDidMount && d5.__h.push(d5.componentDidMount);
-      d5.context = L2, d5.props = M2, d5.__P = t4, d5.__g &= -5, H3 = n.__r, q2 = C3 ? 25 : 0;
+      d5.context = L2, d5.props = M2, d5.__P = t4, d5.__g &= -5, H2 = n.__r, q2 = C3 ? 25 : 0;
       do {
-        d5.__g &= -9, H3 && H3(r4), s4 = d5.render(d5.props, d5.state = d5.__s, d5.context);
+        d5.__g &= -9, H2 && H2(r4), s4 = d5.render(d5.props, d5.state = d5.__s, d5.context);
       } while (8 & d5.__g && ++q2 < 25);
       C3 && (y.push.apply(d5.__h, d5.__k), d5.__k = []), d5.state = d5.__s, d5.getChildContext && (i4 = _({}, i4, d5.getChildContext())), C3 && u4.__c && d5.getSnapshotBeforeUpdate && (m5 = d5.getSnapshotBeforeUpdate(k4, b3)), A4 = s4 && s4.type === $ && null == s4.key ? s4.props.children : s4, M2.__P && (s4 = l4, f5 = (t4 = M2.__P).namespaceURI, c4 = o5 = null, u4.props && u4.props.__P != t4 && (u4.__k.some(function(n3) {
         n3 && J(n3, n3);
@@ -3275,14 +3275,21 @@ function fitted(text, width) {
   const most = Math.max(4, Math.floor((width - 22) / 7));
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
+function joined(points, from2, to2) {
+  if (!from2 || !to2 || points.length < 2) return points;
+  const [first, ...rest2] = points;
+  const last2 = rest2.pop();
+  const down = last2[1] >= first[1] ? 1 : -1;
+  return [[first[0], first[1] + down * from2.h / 2], ...rest2, [last2[0], last2[1] - down * (to2.h / 2 + 2)]];
+}
 function curve(points) {
   const [first, ...rest2] = points;
   if (!first) return "";
   let path = `M${first[0]} ${first[1]}`;
   let before = first;
   for (const point of rest2) {
-    const middle2 = (before[0] + point[0]) / 2;
-    path += ` C${middle2} ${before[1]} ${middle2} ${point[1]} ${point[0]} ${point[1]}`;
+    const middle2 = (before[1] + point[1]) / 2;
+    path += ` C${before[0]} ${middle2} ${point[0]} ${middle2} ${point[0]} ${point[1]}`;
     before = point;
   }
   return path;
@@ -3291,11 +3298,11 @@ function tip(points) {
   const [before, end] = points.slice(-2);
   if (!before || !end) return "";
   const [x3, y5] = end;
-  return Math.abs(x3 - before[0]) >= Math.abs(y5 - before[1]) / 4 ? `M${x3 - 7} ${y5 - 4}L${x3} ${y5}L${x3 - 7} ${y5 + 4}z` : `M${x3 - 4} ${y5 - 7}L${x3} ${y5}L${x3 + 4} ${y5 - 7}z`;
+  const back = end[1] >= before[1] ? -7 : 7;
+  return `M${x3 - 4} ${y5 + back}L${x3} ${y5}L${x3 + 4} ${y5 + back}z`;
 }
 
 // console/pages/graph.tsx
-var [W, H2, GAP_X, GAP_Y] = [180, 44, 90, 20];
 function Graph({ id }) {
   const path = { id };
   const query2 = { tenant: scope.value };
@@ -3339,7 +3346,7 @@ function Found2({ graph, layout }) {
       }
     ),
     /* @__PURE__ */ a4(StateBar, { counts }),
-    /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: picture.width, height: picture.height, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
+    /* @__PURE__ */ a4(Card, { children: /* @__PURE__ */ a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: layout.size.w, height: layout.size.h, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
     /* @__PURE__ */ a4("div", { class: "run-grid", children: [
       /* @__PURE__ */ a4(Card, { title: "Members", children: /* @__PURE__ */ a4(
         Table,
@@ -3375,26 +3382,13 @@ function Found2({ graph, layout }) {
   ] });
 }
 function placed(graph, layout) {
-  const nodes = layout.nodes.map((node) => ({
-    key: node.key,
-    label: node.key,
-    note: `${node.kind} · ${graph.members[node.key]?.state ?? node.state}`,
-    state: graph.members[node.key]?.state ?? node.state,
-    href: to(["runs", node.id]),
-    x: node.x ?? node.layer * (W + GAP_X) + W / 2,
-    y: node.y ?? node.place * (H2 + GAP_Y) + H2 / 2,
-    w: node.w ?? W,
-    h: node.h ?? H2
-  }));
-  const byKey = new Map(nodes.map((node) => [node.key, node]));
-  const edges = layout.edges.map((edge) => {
-    const [from2, end] = [byKey.get(edge.from), byKey.get(edge.to)];
-    const straight = from2 && end ? [[from2.x + from2.w / 2, from2.y], [end.x - end.w / 2 - 2, end.y]] : [];
-    return { from: edge.from, to: edge.to, kind: edge.on, points: edge.points ?? straight };
+  const nodes = layout.nodes.map((node) => {
+    const state = graph.members[node.key]?.state ?? node.state;
+    return { key: node.key, label: node.key, note: `${node.kind} · ${state}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
-  const width = layout.size?.w ?? Math.max(W, ...nodes.map((node) => node.x + node.w / 2));
-  const height = layout.size?.h ?? Math.max(H2, ...nodes.map((node) => node.y + node.h / 2));
-  return { nodes, edges, width, height };
+  const byKey = new Map(nodes.map((node) => [node.key, node]));
+  const edges = layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
+  return { nodes, edges };
 }
 function graphActions(graph) {
   if (graph.state === "running")
@@ -4949,7 +4943,7 @@ function runActions(run2, steps, input) {
     path,
     fields: [{ name: "input", label: "Input", kind: "json", initial: input }],
     body: ({ input: text }) => text?.trim() ? `{"input":${text}}` : {},
-    cli: ({ input: text }) => `submit ${quoted(run2.kind)}${option("input", text)}${run2.lane === "default" ? "" : option("lane", run2.lane)}`,
+    cli: ({ input: text }) => `resubmit ${id}${option("input", text)}`,
     role: "submitter",
     done: () => "Submitted again.",
     after: (reply) => go(to(["runs", reply.id]))
@@ -5299,13 +5293,16 @@ function Failure({ run: run2 }) {
   ] });
 }
 function Why({ explain }) {
-  const links = explain.chain ?? [];
+  const links = explain.holds.flatMap((hold) => {
+    const target = hold.target;
+    return target ? [{ text: `${phrase(target.noun)} ${target.id}`, target }] : [];
+  });
   return /* @__PURE__ */ a4("section", { class: "why-card", "aria-label": "Why", children: [
     /* @__PURE__ */ a4(Icon, { name: "info" }),
     /* @__PURE__ */ a4("div", { children: [
       /* @__PURE__ */ a4("p", { children: explain.why }),
       links.length > 0 && /* @__PURE__ */ a4("ol", { class: "chain", children: links.map((one, at) => {
-        const href = one.target ? pageOf(one.target.noun, one.target.id) : null;
+        const href = pageOf(one.target.noun, one.target.id);
         return /* @__PURE__ */ a4("li", { children: [
           at > 0 && /* @__PURE__ */ a4(Icon, { name: "right" }),
           href ? /* @__PURE__ */ a4("a", { href, children: one.text }) : /* @__PURE__ */ a4("span", { children: one.text })
@@ -6166,25 +6163,17 @@ function FlowPicture({ session }) {
       const deployments = await soft(call("GET /v1/envs/{env}/deployments", { path: { env: session.env }, query: { tenant: session.tenant, limit: 200 }, signal }));
       const revision = deployments?.items.flatMap((one) => one.revisions).find((one) => one.id === session.revision || one.id === name);
       if (!revision?.digest) return null;
-      const address = addressOf("GET /v1/packs/{digest}/flows/{id}/layout", { path: { digest: revision.digest, id: flow }, query: { tenant: session.tenant } });
-      return soft(send("GET", address, void 0, signal).then((response) => response.json()));
+      return soft(call("GET /v1/packs/{digest}/flows/{flow}/layout", { path: { digest: revision.digest, flow }, query: { tenant: session.tenant }, signal }));
     },
     [session.id, session.revision, session.kind]
   );
   const layout = found.data;
   if (!layout) return null;
   const current = (session.node ?? "").split(/[./:#]/).at(-1) ?? "";
-  return /* @__PURE__ */ a4(Card, { title: "Flow", children: /* @__PURE__ */ a4(
-    Diagram,
-    {
-      label: "The flow of this session",
-      width: layout.size.w,
-      height: layout.size.h,
-      chosen: current,
-      nodes: layout.nodes.map((node) => ({ ...node, label: node.label || node.key, note: node.kind, state: node.key === current ? "active" : "idle" })),
-      edges: layout.edges.map((edge) => ({ ...edge, kind: edge.back ? "back" : "success" }))
-    }
-  ) });
+  const nodes = layout.nodes.map((node) => ({ ...node, label: node.label || node.key, note: node.kind, state: node.key === current ? "active" : "idle" }));
+  const byKey = new Map(nodes.map((node) => [node.key, node]));
+  const edges = layout.edges.map((edge) => ({ ...edge, kind: edge.back ? "back" : "success", points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
+  return /* @__PURE__ */ a4(Card, { title: `Flow ${layout.title || layout.flow}`, children: /* @__PURE__ */ a4(Diagram, { label: "The flow of this session", width: layout.size.w, height: layout.size.h, chosen: current, nodes, edges }) });
 }
 
 // console/pages/sessions.tsx
