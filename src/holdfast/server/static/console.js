@@ -1223,15 +1223,17 @@ var layers = [];
 var prefix = "";
 var prefixTimer;
 function bindings() {
-  return layers.flat();
+  return layers.flatMap((layer) => layer.current);
 }
-function useKeys(layer, inputs = []) {
+function useKeys(bound) {
+  const layer = T2(bound);
+  layer.current = bound;
   A2(() => {
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);
     };
-  }, inputs);
+  }, []);
 }
 function handleKeys() {
   document.addEventListener("keydown", (event) => {
@@ -2147,8 +2149,7 @@ function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
       { keys: "j", about: "Next row", run: () => move(1) },
       { keys: "k", about: "Previous row", run: () => move(-1) },
       { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ] : [],
-    [rows, at]
+    ] : []
   );
   A2(() => {
     body.current?.children[at]?.scrollIntoView({ block: "nearest" });
@@ -3860,8 +3861,7 @@ function Desk({ points }) {
       { keys: "j", about: "Next question", run: () => open(at + 1) },
       { keys: "k", about: "Previous question", run: () => open(at - 1) },
       { keys: "e", about: "Fill in the answer", run: () => document.querySelector(".answer input, .answer textarea, .answer select")?.focus() }
-    ],
-    [at, points]
+    ]
   );
   const chosen2 = points[at];
   return /* @__PURE__ */ a4("div", { class: "desk", children: [
@@ -3959,8 +3959,7 @@ function Answer({ point, next: next2 }) {
       { keys: "d", about: "Deny (Enter confirms)", run: () => setArmed("deny") },
       { keys: "Enter", about: "Confirm", run: () => armed && decide(armed) },
       { keys: "Escape", about: "Back", run: () => setArmed(null) }
-    ],
-    [armed, json, comment, who]
+    ]
   );
   const isJson = param("as") === "json";
   A2(() => setProblem(null), [isJson]);
@@ -5722,6 +5721,7 @@ function VirtualTable({ rows, columns, keyOf, href, label, total, selected, sele
     const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
     setAt(next2);
     const element = box.current;
+    if (!element) return;
     if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
     else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
   };
@@ -5737,11 +5737,10 @@ function VirtualTable({ rows, columns, keyOf, href, label, total, selected, sele
       { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at])) },
       { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
       { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ],
-    [rows, at, selected, height]
+    ]
   );
   const scrolled = () => {
-    const now2 = box.current.scrollTop;
+    const now2 = box.current?.scrollTop ?? 0;
     setTop(now2);
     busy(now2 > ROW * 2);
   };
