@@ -20,8 +20,9 @@ each_owned_route = pytest.mark.parametrize(
     "route", OWNED, ids=[f"{route.method} {route.path}" for route in OWNED]
 )
 
-#: Called when the check is done: in partitions of their own, and for as long as somebody listens.
-LATER = {"hf_budget_spent", "hf_execution_follow", "hf_session_listen"}
+#: Called when the check is done: in partitions of their own, about the children of a thing in its own
+#: tenant, and for as long as somebody listens.
+LATER = {"hf_budget_spent", "hf_execution_follow", "hf_execution_list", "hf_session_listen"}
 _HOLDER = ["hf_lease_check", "hf_waitpoint_list"]
 _GROWTH = ["hf_graph_describe", "hf_graph_members"]
 #: What routes ask about the thing that their path names, where it is not one call.
@@ -35,6 +36,7 @@ SEVERAL = {
         "hf_execution_describe",
         "hf_execution_history",
         "hf_execution_steps",
+        "hf_execution_history",
     ],
     "GET /v1/graphs/{id}": ["hf_graph_describe", "hf_graph_members"],
     "GET /v1/graphs/{id}/layout": ["hf_graph_describe", "hf_graph_members"],

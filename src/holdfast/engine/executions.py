@@ -81,9 +81,8 @@ class Executions(api.Executions):
     @override
     async def resubmit(self, execution_id: str, changes: Resubmission | None = None) -> Submitted:
         changes = checks.instance("changes", changes or Resubmission(), Resubmission)
-        origin, payload = await asyncio.gather(
-            self.describe(execution_id), self.input(execution_id)
-        )
+        origin = await self.describe(execution_id)
+        payload = await self.input(execution_id) if changes.input is None else changes.input
         return await self.submit(**changes.fields(origin, payload))
 
     async def check_limits(self, items: Iterable[NewExecution]) -> None:

@@ -55,7 +55,9 @@ async def of_execution(call: Call, id: str) -> TimelineView:
         call.engine.attempts(id),
         call.engine.steps(id),
         call.engine.history(id),
-        call.engine.list(Filter(parent=id, oldest=True), limit=_MOST_CHILDREN),
+        call.engine.list(
+            Filter(tenant=execution.tenant, parent=id, oldest=True), limit=_MOST_CHILDREN
+        ),
     )
     now = datetime.now(UTC)
     found = spans.of(execution, history, steps, children.items, now)
