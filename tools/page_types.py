@@ -48,7 +48,9 @@ def _union(types: Iterable[str]) -> str:
 
 
 def _array(schema: dict[str, Any]) -> str:
-    items = type_of(schema.get("items") or {})
+    if "prefixItems" in schema:
+        return f"[{', '.join(map(type_of, schema['prefixItems']))}]"
+    items = type_of(schema.get("items", {}))
     return f"({items})[]" if " " in items else f"{items}[]"
 
 

@@ -1,10 +1,8 @@
 // Calls of the HTTP API: typed by the routes, and refused with the server's own words.
 
-import type { Calls as Present } from "../api/calls";
-import type { Soon } from "../api/soon";
+import type { Calls } from "../api/calls";
 import { root } from "./address";
 
-type Calls = Present & Omit<Soon, keyof Present>;
 type Names<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type Target = keyof Calls;

@@ -1,6 +1,6 @@
 // Keys: what each does where, so that one handler serves them and the help lists them.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { singleKeys } from "./choices";
 
@@ -10,22 +10,24 @@ export interface Binding {
   run(): void;
 }
 
-const layers: Binding[][] = [];
+const layers: { current: Binding[] }[] = [];
 let prefix = "";
 let prefixTimer: ReturnType<typeof setTimeout> | undefined;
 
 export function bindings(): Binding[] {
-  return layers.flat();
+  return layers.flatMap((layer) => layer.current);
 }
 
-/** Bind keys while a part of the page is shown; later ones win. */
-export function useKeys(layer: Binding[], inputs: unknown[] = []): void {
+/** Bind keys while a part of the page is shown; later ones win, and what was drawn last counts. */
+export function useKeys(bound: Binding[]): void {
+  const layer = useRef(bound);
+  layer.current = bound;
   useEffect(() => {
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);
     };
-  }, inputs);
+  }, []);
 }
 
 export function handleKeys(): void {

@@ -63,7 +63,7 @@ export function runActions(run: ExecutionView, steps: ExecutionsStepView[], inpu
     path,
     fields: [{ name: "input", label: "Input", kind: "json", initial: input }],
     body: ({ input: text }) => (text?.trim() ? `{"input":${text}}` : {}),
-    cli: ({ input: text }) => `submit ${quoted(run.kind)}${option("input", text)}${run.lane === "default" ? "" : option("lane", run.lane)}`,
+    cli: ({ input: text }) => `resubmit ${id}${option("input", text)}`,
     role: "submitter",
     done: () => "Submitted again.",
     after: (reply: { id: string }) => go(to(["runs", reply.id])),

@@ -12,21 +12,14 @@ import { scope } from "../lib/session";
 import { count } from "../lib/words";
 import { Button, Card, Facts, Id, Span, Time } from "../parts/basics";
 import { StateBar } from "../parts/chart";
-import { Diagram, type DiagramEdge, type DiagramNode } from "../parts/diagram";
+import { Diagram, joined, type DiagramEdge, type DiagramNode } from "../parts/diagram";
 import { Head } from "../parts/head";
 import { seen } from "../parts/palette";
 import { Show } from "../parts/show";
 import { State } from "../parts/state";
 import { Table } from "../parts/table";
 
-type Given = Reply<"GET /v1/graphs/{id}/layout">;
-type Layout = Omit<Given, "nodes" | "edges"> & {
-  nodes: (Given["nodes"][number] & { x?: number; y?: number; w?: number; h?: number })[];
-  edges: (Given["edges"][number] & { points?: number[][] })[];
-  size?: { w: number; h: number };
-};
-
-const [W, H, GAP_X, GAP_Y] = [180, 44, 90, 20];
+type Layout = Reply<"GET /v1/graphs/{id}/layout">;
 
 export function Graph({ id }: { id: string }): VNode {
   const path = { id };
@@ -34,7 +27,7 @@ export function Graph({ id }: { id: string }): VNode {
   const found = useLoad(
     async (signal) => {
       const [graph, layout] = await Promise.all([call("GET /v1/graphs/{id}", { path, query, signal }), call("GET /v1/graphs/{id}/layout", { path, query, signal })]);
-      return { graph, layout: layout as Layout };
+      return { graph, layout };
     },
     [id, scope.value],
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) },
@@ -72,7 +65,7 @@ function Found({ graph, layout }: { graph: GraphDetail; layout: Layout }): VNode
       </Head>
       <StateBar counts={counts} />
       <Card>
-        <Diagram nodes={picture.nodes} edges={picture.edges} width={picture.width} height={picture.height} label={`Graph of ${graph.size} runs; the list below has the same`} />
+        <Diagram nodes={picture.nodes} edges={picture.edges} width={layout.size.w} height={layout.size.h} label={`Graph of ${graph.size} runs; the list below has the same`} />
       </Card>
       <div class="run-grid">
         <Card title="Members">
@@ -110,28 +103,15 @@ function Found({ graph, layout }: { graph: GraphDetail; layout: Layout }): VNode
   );
 }
 
-/** The server's coordinates; where it gives only layers and places, a grid of them. */
-function placed(graph: GraphDetail, layout: Layout): { nodes: DiagramNode[]; edges: DiagramEdge[]; width: number; height: number } {
-  const nodes = layout.nodes.map((node) => ({
-    key: node.key,
-    label: node.key,
-    note: `${node.kind} · ${graph.members[node.key]?.state ?? node.state}`,
-    state: graph.members[node.key]?.state ?? node.state,
-    href: to(["runs", node.id]),
-    x: node.x ?? node.layer * (W + GAP_X) + W / 2,
-    y: node.y ?? node.place * (H + GAP_Y) + H / 2,
-    w: node.w ?? W,
-    h: node.h ?? H,
-  }));
-  const byKey = new Map(nodes.map((node) => [node.key, node]));
-  const edges = layout.edges.map((edge) => {
-    const [from, end] = [byKey.get(edge.from), byKey.get(edge.to)];
-    const straight: [number, number][] = from && end ? [[from.x + from.w / 2, from.y], [end.x - end.w / 2 - 2, end.y]] : [];
-    return { from: edge.from, to: edge.to, kind: edge.on, points: (edge.points as [number, number][] | undefined) ?? straight };
+/** The picture, with the states of now. */
+function placed(graph: GraphDetail, layout: Layout): { nodes: DiagramNode[]; edges: DiagramEdge[] } {
+  const nodes = layout.nodes.map((node) => {
+    const state = graph.members[node.key]?.state ?? node.state;
+    return { key: node.key, label: node.key, note: `${node.kind} · ${state}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
-  const width = layout.size?.w ?? Math.max(W, ...nodes.map((node) => node.x + node.w / 2));
-  const height = layout.size?.h ?? Math.max(H, ...nodes.map((node) => node.y + node.h / 2));
-  return { nodes, edges, width, height };
+  const byKey = new Map(nodes.map((node) => [node.key, node]));
+  const edges = layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
+  return { nodes, edges };
 }
 
 function graphActions(graph: GraphDetail): Action[] {

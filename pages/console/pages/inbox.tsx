@@ -69,7 +69,6 @@ function Desk({ points }: { points: InboxView[] }): VNode {
       { keys: "k", about: "Previous question", run: () => open(at - 1) },
       { keys: "e", about: "Fill in the answer", run: () => (document.querySelector(".answer input, .answer textarea, .answer select") as HTMLElement | null)?.focus() },
     ],
-    [at, points],
   );
   const chosen = points[at]!;
   return (
@@ -191,7 +190,6 @@ function Answer({ point, next }: { point: InboxView; next(): void }): VNode {
           { keys: "Enter", about: "Confirm", run: () => armed && decide(armed) },
           { keys: "Escape", about: "Back", run: () => setArmed(null) },
         ],
-    [armed, json, comment, who],
   );
   const isJson = param("as") === "json";
   useEffect(() => setProblem(null), [isJson]);

@@ -4,7 +4,6 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { ExecutionView } from "../api/schemas";
-import type { ChainLink } from "../api/soon";
 import { pageOf, param, to } from "../lib/address";
 import { addressOf, call, payload, Problem, type Reply } from "../lib/call";
 import { useLoad } from "../lib/load";
@@ -24,8 +23,8 @@ import { Timeline } from "../parts/timeline";
 import { Attempts, Children, History, Steps, Waits } from "./run_parts";
 
 interface Facts_ {
-  run: ExecutionView & { origin?: string | null };
-  explain: Reply<"GET /v1/executions/{id}/explain"> & { chain?: ChainLink[] };
+  run: ExecutionView;
+  explain: Reply<"GET /v1/executions/{id}/explain">;
   timeline: Reply<"GET /v1/executions/{id}/timeline"> | null;
   steps: Reply<"GET /v1/executions/{id}/steps">["items"];
 }
@@ -175,7 +174,10 @@ function Failure({ run }: { run: ExecutionView }): VNode | null {
 
 /** Why it does not run: a sentence, and a chain of things that can be opened. */
 function Why({ explain }: { explain: Facts_["explain"] }): VNode {
-  const links: ChainLink[] = explain.chain ?? [];
+  const links = explain.holds.flatMap((hold) => {
+    const target = hold.target as { noun: string; id: string } | null | undefined;
+    return target ? [{ text: `${phrase(target.noun)} ${target.id}`, target }] : [];
+  });
   return (
     <section class="why-card" aria-label="Why">
       <Icon name="info" />
@@ -184,7 +186,7 @@ function Why({ explain }: { explain: Facts_["explain"] }): VNode {
         {links.length > 0 && (
           <ol class="chain">
             {links.map((one, at) => {
-              const href = one.target ? pageOf(one.target.noun, one.target.id) : null;
+              const href = pageOf(one.target.noun, one.target.id);
               return (
                 <li key={at}>
                   {at > 0 && <Icon name="right" />}
@@ -211,7 +213,7 @@ function Progress({ pct, words }: { pct: number; words: string }): VNode {
   );
 }
 
-function About({ run }: { run: ExecutionView & { origin?: string | null } }): VNode {
+function About({ run }: { run: ExecutionView }): VNode {
   const of = (noun: string, id: string): VNode => <Id id={id} href={pageOf(noun, id)} />;
   return (
     <Facts

@@ -142,23 +142,33 @@ function fitted(text: string, width: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
+/** From edge to edge of the boxes, which are in layers below each other; the server gives their middles. */
+export function joined(points: [number, number][], from: DiagramNode | undefined, to: DiagramNode | undefined): [number, number][] {
+  if (!from || !to || points.length < 2) return points;
+  const [first, ...rest] = points as [[number, number], ...[number, number][]];
+  const last = rest.pop()!;
+  const down = last[1] >= first[1] ? 1 : -1;
+  return [[first[0], first[1] + (down * from.h) / 2], ...rest, [last[0], last[1] - down * (to.h / 2 + 2)]];
+}
+
 function curve(points: [number, number][]): string {
   const [first, ...rest] = points;
   if (!first) return "";
   let path = `M${first[0]} ${first[1]}`;
   let before = first;
   for (const point of rest) {
-    const middle = (before[0] + point[0]) / 2;
-    path += ` C${middle} ${before[1]} ${middle} ${point[1]} ${point[0]} ${point[1]}`;
+    const middle = (before[1] + point[1]) / 2;
+    path += ` C${before[0]} ${middle} ${point[0]} ${middle} ${point[0]} ${point[1]}`;
     before = point;
   }
   return path;
 }
 
-/** The tip of an arrow; edges end from the left, or from above. */
+/** The tip of an arrow, which comes from above, or leads back from below. */
 function tip(points: [number, number][]): string {
   const [before, end] = points.slice(-2);
   if (!before || !end) return "";
   const [x, y] = end;
-  return Math.abs(x - before[0]) >= Math.abs(y - before[1]) / 4 ? `M${x - 7} ${y - 4}L${x} ${y}L${x - 7} ${y + 4}z` : `M${x - 4} ${y - 7}L${x} ${y}L${x + 4} ${y - 7}z`;
+  const back = end[1] >= before[1] ? -7 : 7;
+  return `M${x - 4} ${y + back}L${x} ${y}L${x + 4} ${y + back}z`;
 }

@@ -39,7 +39,6 @@ export function Table<T>({ rows, columns, keyOf, href, label, chosen }: TablePro
           { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at]!)) },
         ]
       : [],
-    [rows, at],
   );
   useEffect(() => {
     body.current?.children[at]?.scrollIntoView({ block: "nearest" });

@@ -48,7 +48,8 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
   const move = (by: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, at + by));
     setAt(next);
-    const element = box.current!;
+    const element = box.current;
+    if (!element) return;
     if (next * ROW < element.scrollTop + ROW) element.scrollTop = next * ROW - ROW;
     else if ((next + 3) * ROW > element.scrollTop + height) element.scrollTop = (next + 3) * ROW - height;
   };
@@ -65,10 +66,10 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
       { keys: "Escape", about: "Clear the selection", run: () => select(new Set()) },
       { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at]!)) },
     ],
-    [rows, at, selected, height],
   );
   const scrolled = (): void => {
-    const now = box.current!.scrollTop;
+    // A last event may come after the list has gone.
+    const now = box.current?.scrollTop ?? 0;
     setTop(now);
     busy(now > ROW * 2);
   };

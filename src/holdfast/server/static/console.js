@@ -157,7 +157,7 @@ function V(t4) {
   };
 }
 function z(t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
-  var s4, p5, v4, d5, k4, b3, m5, M2, C3, j3, L2, H3, q2, A4, O2, P3, T4, N2, V2 = r4.type;
+  var s4, p5, v4, d5, k4, b3, m5, M2, C3, j3, L2, H2, q2, A4, O2, P3, T4, N2, V2 = r4.type;
   if (r4.constructor !== h) return null;
   128 & u4.__u && (c4 = 32 & u4.__u, s4 = u4.__c.__z) && (r4.__u |= c4, p5 = o5 = [], 8 == s4.nodeType ? l4 = B(s4, o5) : o5.push(s4), l4 = o5[0] || l4), (s4 = n.__b) && s4(r4);
   n: if ("function" == typeof V2) {
@@ -174,9 +174,9 @@ function z(t4, r4, u4, i4, f5, o5, e4, l4, c4, a5) {
           d5.componentDidUpdate(k4, b3, m5);
         });
       } else C3 && !V2.getDerivedStateFromProps && d5.componentWillMount && d5.componentWillMount(), C3 && d5.componentDidMount && d5.__h.push(d5.componentDidMount);
-      d5.context = L2, d5.props = M2, d5.__P = t4, d5.__g &= -5, H3 = n.__r, q2 = C3 ? 25 : 0;
+      d5.context = L2, d5.props = M2, d5.__P = t4, d5.__g &= -5, H2 = n.__r, q2 = C3 ? 25 : 0;
       do {
-        d5.__g &= -9, H3 && H3(r4), s4 = d5.render(d5.props, d5.state = d5.__s, d5.context);
+        d5.__g &= -9, H2 && H2(r4), s4 = d5.render(d5.props, d5.state = d5.__s, d5.context);
       } while (8 & d5.__g && ++q2 < 25);
       C3 && (y.push.apply(d5.__h, d5.__k), d5.__k = []), d5.state = d5.__s, d5.getChildContext && (i4 = _({}, i4, d5.getChildContext())), C3 && u4.__c && d5.getSnapshotBeforeUpdate && (m5 = d5.getSnapshotBeforeUpdate(k4, b3)), A4 = s4 && s4.type === $ && null == s4.key ? s4.props.children : s4, M2.__P && (s4 = l4, f5 = (t4 = M2.__P).namespaceURI, c4 = o5 = null, u4.props && u4.props.__P != t4 && (u4.__k.some(function(n3) {
         n3 && J(n3, n3);
@@ -1178,15 +1178,17 @@ var layers = [];
 var prefix = "";
 var prefixTimer;
 function bindings() {
-  return layers.flat();
+  return layers.flatMap((layer) => layer.current);
 }
-function useKeys(layer, inputs = []) {
+function useKeys(bound) {
+  const layer = T2(bound);
+  layer.current = bound;
   A2(() => {
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);
     };
-  }, inputs);
+  }, []);
 }
 function handleKeys() {
   document.addEventListener("keydown", (event) => {
@@ -2102,8 +2104,7 @@ function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
       { keys: "j", about: "Next row", run: () => move(1) },
       { keys: "k", about: "Previous row", run: () => move(-1) },
       { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ] : [],
-    [rows, at]
+    ] : []
   );
   A2(() => {
     body.current?.children[at]?.scrollIntoView({ block: "nearest" });
@@ -3230,14 +3231,21 @@ function fitted(text, width) {
   const most = Math.max(4, Math.floor((width - 22) / 7));
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
+function joined(points, from2, to2) {
+  if (!from2 || !to2 || points.length < 2) return points;
+  const [first, ...rest2] = points;
+  const last2 = rest2.pop();
+  const down = last2[1] >= first[1] ? 1 : -1;
+  return [[first[0], first[1] + down * from2.h / 2], ...rest2, [last2[0], last2[1] - down * (to2.h / 2 + 2)]];
+}
 function curve(points) {
   const [first, ...rest2] = points;
   if (!first) return "";
   let path = `M${first[0]} ${first[1]}`;
   let before = first;
   for (const point of rest2) {
-    const middle2 = (before[0] + point[0]) / 2;
-    path += ` C${middle2} ${before[1]} ${middle2} ${point[1]} ${point[0]} ${point[1]}`;
+    const middle2 = (before[1] + point[1]) / 2;
+    path += ` C${before[0]} ${middle2} ${point[0]} ${middle2} ${point[0]} ${point[1]}`;
     before = point;
   }
   return path;
@@ -3246,11 +3254,11 @@ function tip(points) {
   const [before, end] = points.slice(-2);
   if (!before || !end) return "";
   const [x3, y5] = end;
-  return Math.abs(x3 - before[0]) >= Math.abs(y5 - before[1]) / 4 ? `M${x3 - 7} ${y5 - 4}L${x3} ${y5}L${x3 - 7} ${y5 + 4}z` : `M${x3 - 4} ${y5 - 7}L${x3} ${y5}L${x3 + 4} ${y5 - 7}z`;
+  const back = end[1] >= before[1] ? -7 : 7;
+  return `M${x3 - 4} ${y5 + back}L${x3} ${y5}L${x3 + 4} ${y5 + back}z`;
 }
 
 // console/pages/graph.tsx
-var [W, H2, GAP_X, GAP_Y] = [180, 44, 90, 20];
 function Graph({ id }) {
   const path = { id };
   const query2 = { tenant: scope.value };
@@ -3294,7 +3302,7 @@ function Found2({ graph, layout }) {
       }
     ),
     a4(StateBar, { counts }),
-    a4(Card, { children: a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: picture.width, height: picture.height, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
+    a4(Card, { children: a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: layout.size.w, height: layout.size.h, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
     a4("div", { class: "run-grid", children: [
       a4(Card, { title: "Members", children: a4(
         Table,
@@ -3330,26 +3338,13 @@ function Found2({ graph, layout }) {
   ] });
 }
 function placed(graph, layout) {
-  const nodes = layout.nodes.map((node) => ({
-    key: node.key,
-    label: node.key,
-    note: `${node.kind} · ${graph.members[node.key]?.state ?? node.state}`,
-    state: graph.members[node.key]?.state ?? node.state,
-    href: to(["runs", node.id]),
-    x: node.x ?? node.layer * (W + GAP_X) + W / 2,
-    y: node.y ?? node.place * (H2 + GAP_Y) + H2 / 2,
-    w: node.w ?? W,
-    h: node.h ?? H2
-  }));
-  const byKey = new Map(nodes.map((node) => [node.key, node]));
-  const edges = layout.edges.map((edge) => {
-    const [from2, end] = [byKey.get(edge.from), byKey.get(edge.to)];
-    const straight = from2 && end ? [[from2.x + from2.w / 2, from2.y], [end.x - end.w / 2 - 2, end.y]] : [];
-    return { from: edge.from, to: edge.to, kind: edge.on, points: edge.points ?? straight };
+  const nodes = layout.nodes.map((node) => {
+    const state = graph.members[node.key]?.state ?? node.state;
+    return { key: node.key, label: node.key, note: `${node.kind} · ${state}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
-  const width = layout.size?.w ?? Math.max(W, ...nodes.map((node) => node.x + node.w / 2));
-  const height = layout.size?.h ?? Math.max(H2, ...nodes.map((node) => node.y + node.h / 2));
-  return { nodes, edges, width, height };
+  const byKey = new Map(nodes.map((node) => [node.key, node]));
+  const edges = layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
+  return { nodes, edges };
 }
 function graphActions(graph) {
   if (graph.state === "running")
@@ -3830,8 +3825,7 @@ function Desk({ points }) {
       { keys: "j", about: "Next question", run: () => open(at + 1) },
       { keys: "k", about: "Previous question", run: () => open(at - 1) },
       { keys: "e", about: "Fill in the answer", run: () => document.querySelector(".answer input, .answer textarea, .answer select")?.focus() }
-    ],
-    [at, points]
+    ]
   );
   const chosen2 = points[at];
   return a4("div", { class: "desk", children: [
@@ -3929,8 +3923,7 @@ function Answer({ point, next: next2 }) {
       { keys: "d", about: "Deny (Enter confirms)", run: () => setArmed("deny") },
       { keys: "Enter", about: "Confirm", run: () => armed && decide(armed) },
       { keys: "Escape", about: "Back", run: () => setArmed(null) }
-    ],
-    [armed, json, comment, who]
+    ]
   );
   const isJson = param("as") === "json";
   A2(() => setProblem(null), [isJson]);
@@ -4913,7 +4906,7 @@ function runActions(run2, steps, input) {
     path,
     fields: [{ name: "input", label: "Input", kind: "json", initial: input }],
     body: ({ input: text }) => text?.trim() ? `{"input":${text}}` : {},
-    cli: ({ input: text }) => `submit ${quoted(run2.kind)}${option("input", text)}${run2.lane === "default" ? "" : option("lane", run2.lane)}`,
+    cli: ({ input: text }) => `resubmit ${id}${option("input", text)}`,
     role: "submitter",
     done: () => "Submitted again.",
     after: (reply) => go(to(["runs", reply.id]))
@@ -5263,13 +5256,16 @@ function Failure({ run: run2 }) {
   ] });
 }
 function Why({ explain }) {
-  const links = explain.chain ?? [];
+  const links = explain.holds.flatMap((hold) => {
+    const target = hold.target;
+    return target ? [{ text: `${phrase(target.noun)} ${target.id}`, target }] : [];
+  });
   return a4("section", { class: "why-card", "aria-label": "Why", children: [
     a4(Icon, { name: "info" }),
     a4("div", { children: [
       a4("p", { children: explain.why }),
       links.length > 0 && a4("ol", { class: "chain", children: links.map((one, at) => {
-        const href = one.target ? pageOf(one.target.noun, one.target.id) : null;
+        const href = pageOf(one.target.noun, one.target.id);
         return a4("li", { children: [
           at > 0 && a4(Icon, { name: "right" }),
           href ? a4("a", { href, children: one.text }) : a4("span", { children: one.text })
@@ -5689,6 +5685,7 @@ function VirtualTable({ rows, columns, keyOf, href, label, total, selected, sele
     const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
     setAt(next2);
     const element = box.current;
+    if (!element) return;
     if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
     else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
   };
@@ -5704,11 +5701,10 @@ function VirtualTable({ rows, columns, keyOf, href, label, total, selected, sele
       { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at])) },
       { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
       { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ],
-    [rows, at, selected, height]
+    ]
   );
   const scrolled = () => {
-    const now2 = box.current.scrollTop;
+    const now2 = box.current?.scrollTop ?? 0;
     setTop(now2);
     busy(now2 > ROW * 2);
   };
@@ -6130,25 +6126,17 @@ function FlowPicture({ session }) {
       const deployments = await soft(call("GET /v1/envs/{env}/deployments", { path: { env: session.env }, query: { tenant: session.tenant, limit: 200 }, signal }));
       const revision = deployments?.items.flatMap((one) => one.revisions).find((one) => one.id === session.revision || one.id === name);
       if (!revision?.digest) return null;
-      const address = addressOf("GET /v1/packs/{digest}/flows/{id}/layout", { path: { digest: revision.digest, id: flow }, query: { tenant: session.tenant } });
-      return soft(send("GET", address, void 0, signal).then((response) => response.json()));
+      return soft(call("GET /v1/packs/{digest}/flows/{flow}/layout", { path: { digest: revision.digest, flow }, query: { tenant: session.tenant }, signal }));
     },
     [session.id, session.revision, session.kind]
   );
   const layout = found.data;
   if (!layout) return null;
   const current = (session.node ?? "").split(/[./:#]/).at(-1) ?? "";
-  return a4(Card, { title: "Flow", children: a4(
-    Diagram,
-    {
-      label: "The flow of this session",
-      width: layout.size.w,
-      height: layout.size.h,
-      chosen: current,
-      nodes: layout.nodes.map((node) => ({ ...node, label: node.label || node.key, note: node.kind, state: node.key === current ? "active" : "idle" })),
-      edges: layout.edges.map((edge) => ({ ...edge, kind: edge.back ? "back" : "success" }))
-    }
-  ) });
+  const nodes = layout.nodes.map((node) => ({ ...node, label: node.label || node.key, note: node.kind, state: node.key === current ? "active" : "idle" }));
+  const byKey = new Map(nodes.map((node) => [node.key, node]));
+  const edges = layout.edges.map((edge) => ({ ...edge, kind: edge.back ? "back" : "success", points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
+  return a4(Card, { title: `Flow ${layout.title || layout.flow}`, children: a4(Diagram, { label: "The flow of this session", width: layout.size.w, height: layout.size.h, chosen: current, nodes, edges }) });
 }
 
 // console/pages/sessions.tsx
