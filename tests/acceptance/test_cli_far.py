@@ -297,6 +297,7 @@ LOCAL = {
     "archive import": "@FILE",
     "archive run": "--once",
     "archive verify": "",
+    "verify": "",
     "dev": "",
     "host": "",
     "secrets rotate": "",

@@ -178,6 +178,11 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "Check a store: server, durability, library, memory, clock, timers, services, workers.",
             "doctor",
         ),
+        "verify": Entry(
+            "verify",
+            "Recompute every index of a store from its records; with --fix, repair what differs.",
+            "verify",
+        ),
         "bench": Entry(
             "bench",
             "Measure a store: submit, claim and complete executions on a lane of their own.",

@@ -62,6 +62,10 @@ class Client:
         """Send a command to every primary; returns their replies."""
         return await self._source.on_primaries(args)
 
+    def primaries(self) -> list[Node]:
+        """Return every primary, for commands that are about one server."""
+        return self._source.primaries()
+
     async def subscribe(self, handlers: dict[str, Callable[[str], None]]) -> None:
         """Call a handler for each message on its channel, until unsubscribed."""
         await self._listener.subscribe(handlers)

@@ -80,8 +80,11 @@ class Cluster:
 
     async def on_primaries(self, command: Command) -> list[Any]:
         """Send a command to every primary; returns their replies."""
-        primaries = {id(node): node for node in self._owners if node is not None}
-        return await asyncio.gather(*(node.call(command) for node in primaries.values()))
+        return await asyncio.gather(*(node.call(command) for node in self.primaries()))
+
+    def primaries(self) -> list[Node]:
+        """Return every server that has slots."""
+        return list({id(node): node for node in self._owners if node is not None}.values())
 
     def address_of(self, key: str) -> Address:
         """Return where the primary of a key is; raises CallFailed."""

@@ -61,6 +61,10 @@ class Node:
         """Send a command to every primary, which is this one."""
         return [await self.call(command)]
 
+    def primaries(self) -> list[Node]:
+        """Return every primary, which is this one."""
+        return [self]
+
     def send(self, packed: bytes, *, asking: bool = False) -> asyncio.Future[Any]:
         """Send a command with others of the same moment. Raises CallFailed, or its future does.
 
