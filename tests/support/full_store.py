@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
-from holdfast.model.revisions import Lifecycle
 from holdfast.model.executions import Failure
 from holdfast.model.pack_states import StateScope
+from holdfast.model.revisions import Lifecycle
 from holdfast.model.waitpoints import NewWaitpoint
 from holdfast.store.store import Store
 from holdfast.testing.clock import START_MS, Clock

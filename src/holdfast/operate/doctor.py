@@ -65,7 +65,7 @@ async def examine(
     async with _connected(url, settings) as (client, target):
         try:
             await boot.wait_until_loaded(client, settings.boot_timeout_ms)
-            results = await _servers(client)
+            results = await _servers(client, url)
             results.append(await _library(client, fix=fix))
         except CallFailed as failure:
             raise _trouble(failure) from failure
@@ -95,7 +95,7 @@ async def check(engine: StoreEngine, *, within_s: float = CHECK_S) -> list[Findi
     """
 
     async def servers() -> list[Finding]:
-        return await _servers(engine.store.client)
+        return await _servers(engine.store.client, engine.store.url)
 
     async def loaded() -> list[Finding]:
         return [await _library(engine.store.client, fix=False)]
@@ -134,8 +134,9 @@ def _blocking(results: list[Finding]) -> list[Finding]:
 async def _connected(
     url: StoreUrl, settings: StoreSettings
 ) -> AsyncIterator[tuple[Client, StoreUrl]]:
-    """Connect without checking the store."""
+    """Connect without checking the store. The doctor itself waits for no acknowledgements."""
     async with contextlib.AsyncExitStack() as stack:
+        url = replace(url, ack=None)
         if url.path is not None:
             server = EmbeddedServer(url.path, url.fsync)
             stack.push_async_callback(server.stop)
@@ -151,17 +152,17 @@ def _trouble(failure: CallFailed) -> StoreFault | StoreUnavailable:
     return kind(f"the store cannot be examined: {failure.text}")
 
 
-async def _servers(client: Client) -> list[Finding]:
+async def _servers(client: Client, url: StoreUrl) -> list[Finding]:
     """Examine every primary: version, durability, replication, memory, clock."""
     infos = [_text(reply) for reply in await client.on_primaries(["INFO", "everything"])]
     facts = [findings.parse_info(info) for info in infos]
     settings = await _configuration(client)
-    durable = [findings.durability(server) for server in settings]
+    durable = [findings.durability(server, url.ack) for server in settings]
     memory = [findings.memory(server) for server in facts]
     return [
         *_kinds(infos, facts, cluster=client.cluster),
         _worst(durable),
-        findings.replication(facts, settings[0], cluster=client.cluster),
+        findings.replication(facts, settings[0], url),
         _worst(memory),
         findings.clock(await _skews_ms(client)),
     ]

@@ -166,7 +166,7 @@ def _owned(thing: str, names: tuple[str, ...]) -> dict[str, Family]:
 
 _EXECUTION = _member("execution")
 _TIMERS: dict[str, Family] = {"timers": _index("zset", _timer)}
-_COMMON: dict[str, Family] = {**_TIMERS, **_free("meta", "settings", "outbox", "clock")}
+_COMMON: dict[str, Family] = {**_TIMERS, **_free("meta", "settings", "outbox", "clock", "ack")}
 
 _PARTITION: dict[str, Family] = {
     **_COMMON,
@@ -304,7 +304,7 @@ def _group_timer(name: str) -> Places:
 _MESSAGE = _member("message")
 _QUEUE: dict[str, Family] = {
     **_free("queue", "dropped", "outbox", "sent", "inbox", "gone", "sweeps", "claim"),
-    **_free("tally", "consumers", "clock", "meta"),
+    **_free("tally", "consumers", "clock", "meta", "ack"),
     "groups": Family(check=_groups),
     "settled": Family(places=_queue_timer("settled")),
     "messages": Family(index="hash", owner=_MESSAGE, things=True),
@@ -341,5 +341,5 @@ FAMILIES: dict[str, dict[str, Family]] = {
     "q": _QUOTAS,
     "b": _BUDGETS,
     "m": _QUEUE,
-    "k": _free("blob"),
+    "k": _free("blob", "ack"),
 }
