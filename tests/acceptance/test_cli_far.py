@@ -297,6 +297,8 @@ LOCAL = {
     "archive import": "@FILE",
     "archive run": "--once",
     "archive verify": "",
+    "backup": "file:///nowhere",
+    "restore": "file:///nowhere",
     "verify": "",
     "dev": "",
     "host": "",

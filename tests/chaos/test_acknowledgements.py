@@ -31,7 +31,7 @@ def url(server: TestServer, ack: str = "") -> str:
 @pytest.fixture
 async def pair() -> AsyncIterator[tuple[TestServer, TestServer]]:
     """A primary with its replica."""
-    with start_server("--repl-diskless-sync-delay", "0") as primary, start_server() as replica:
+    with start_server() as primary, start_server() as replica:
         follow(replica, primary)
         await wait_for(lambda: asyncio.to_thread(is_linked, replica))
         yield primary, replica
