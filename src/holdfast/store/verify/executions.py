@@ -27,6 +27,8 @@ OWNED = (
 )
 #: The owned keys that the rules look into.
 _READ = (*"irtlswpyzk", "unread", "mail", "stream", "frames", "live")
+#: Those that decide where it is listed: tags, and waitpoints.
+_PLACING = ("x", "t", "p")
 _SESSION_HOLDS = tuple(Hold(hold.decode()) for hold in sessions.HOLDS)
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.
@@ -95,7 +97,7 @@ def drifts(view: View, execution_id: str) -> Iterator[Drift]:
 
 def entries(view: View, execution_id: str) -> Iterator[Entry]:
     """Return the places of an execution in indexes."""
-    _prefetch(view, execution_id)
+    view.prefetch(("v", f"{name}:{execution_id}", b"") for name in _PLACING)
     raw = view.record(f"x:{execution_id}")
     if raw is None:
         return

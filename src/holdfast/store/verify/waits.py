@@ -160,7 +160,7 @@ def problems(view: View, execution_id: str, record: Record) -> Iterator[str]:
 
 def entries(view: View, execution_id: str, record: Record) -> Iterator[Entry]:
     """Return the places of its waitpoints in lists and timers."""
-    for number, point in Waiting(view, execution_id, record).points.items():
+    for number, point in _points(view, execution_id).items():
         if point["state"] == "closed":
             continue
         member = f"{execution_id}~w{number}".encode()
@@ -168,6 +168,12 @@ def entries(view: View, execution_id: str, record: Record) -> Iterator[Entry]:
             yield Entry(f"open:{tenant}", member, float(point["stamp"]))
         if "until" in point:
             yield Entry("timers", b"w:" + member, float(point["until"]))
+
+
+def _points(view: View, execution_id: str) -> dict[int, dict[str, Any]]:
+    """Return the waitpoints of an execution by number."""
+    packed = view.value(f"p:{execution_id}") or {}
+    return {int(number): _unpack(p) for number, p in packed.items() if number != b"living"}
 
 
 def ring_problems(view: View) -> Iterator[str]:
