@@ -9,6 +9,8 @@ from typing import Any
 MOST_REPLICAS = 16
 #: Commands that may write: calls of functions, and functions that are sent as scripts.
 _WRITES = frozenset({"FCALL", "EVAL"})
+#: Where the tag is in them, if they have one.
+_TAG = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,4 +44,4 @@ class Ack:
 
 def tag_of(command: Sequence[str | bytes]) -> str | bytes | None:
     """Return the tag of a command that may write; None for one that only reads."""
-    return command[3] if command[0] in _WRITES else None
+    return command[_TAG] if command[0] in _WRITES and len(command) > _TAG else None
