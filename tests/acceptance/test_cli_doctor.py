@@ -14,9 +14,9 @@ from holdfast.engine import Engine
 from holdfast.fencing import paths
 from holdfast.fencing.folder import FolderObjects
 from holdfast.model.findings import Level
-from holdfast.operate import drift, snapshot
+from holdfast.operate import snapshot
 from holdfast.operate.doctor import examine
-from holdfast.store.store import Store, open_store
+from holdfast.store.store import open_store
 from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer
@@ -37,7 +37,7 @@ async def _doctor(folder: Path, *options: str) -> tuple[int, dict[str, Any]]:
 async def test_a_fresh_embedded_store_is_sound(tmp_path: Path) -> None:
     """Everything is ok, and the durability in force is named."""
     async with open_store(f"embedded://{tmp_path}"):
-        code, found = await _doctor(tmp_path, "--drift")
+        code, found = await _doctor(tmp_path, "--deep")
     assert (code, {item["level"] for item in found.values()}) == (0, {"ok"})
     assert "appendfsync always" in found["durability"]["text"]
     assert found.keys() >= {"server", "memory", "clock", "library", "timers", "drift"}
@@ -49,7 +49,7 @@ async def test_a_sound_store_is_told_every_check_of_the_page(tmp_path: Path) -> 
     table, _, _ = section.partition("\n### ")
     listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
     async with open_store(f"embedded://{tmp_path}"):
-        _, found = await _doctor(tmp_path, "--drift")
+        _, found = await _doctor(tmp_path, "--deep")
     assert "data" in listed
     assert sorted(found) == sorted(listed)
 
@@ -134,43 +134,23 @@ async def _executions(engine: Engine) -> dict[str, str]:
     return ids
 
 
-async def test_no_drift_is_found_in_a_healthy_store(engine: Engine) -> None:
-    """On one server and on a cluster."""
-    await _executions(engine)
-    advanced: list[int] = []
-    assert await drift.search(engine, advanced.append, check_due=True) == []
-    assert sum(advanced) == 3
-
-
-async def test_an_execution_that_fell_out_of_its_queue_is_found(
-    single_store: Store, single_server: TestServer
-) -> None:
-    """It waits, but no claim would ever return it."""
-    engine = Engine(single_store)
-    ids = await _executions(engine)
-    with single_server.raw() as raw:
-        for key in raw.keys(f"{single_store.tag_of(ids['waiting'])}:q:*"):
-            if raw.type(key) == b"zset":
-                raw.zrem(key, ids["waiting"])
-    found = await drift.search(engine, lambda _: None, check_due=True)
-    assert found == [f"{ids['waiting']}: waits in no queue"]
-
-
-async def test_a_lost_timer_and_a_lost_record_are_found(
-    single_store: Store, single_server: TestServer
-) -> None:
-    """What should have fired long ago and did not, and what is counted but gone."""
-    engine = Engine(single_store)
-    ids = await _executions(engine)
-    tag = single_store.tag_of(ids["delayed"])
-    with single_server.raw() as raw:
-        raw.zrem(f"{tag}:timers", f"x:{ids['delayed']}")
-        raw.delete(f"{tag}:x:{ids['waiting']}")
-    await Clock(single_store).advance(20_000)
-    found = await drift.search(engine, lambda _: None, check_due=True)
-    assert len(found) == 2
-    assert any("counted 1, listed 0" in line for line in found)
-    assert any(line.startswith(f"{ids['delayed']}: is delayed, was due") for line in found)
+async def test_the_deep_check_finds_what_verify_repairs(tmp_path: Path) -> None:
+    """An execution that no claim would return: the doctor says so, `verify --fix` repairs it."""
+    url = f"embedded://{tmp_path}"
+    async with open_store(url) as store:
+        engine = Engine(store)
+        ids = await _executions(engine)
+        queue = f"{store.tag_of(ids['waiting'])}:q:default|work||default"
+        await store.client.call(["ZREM", queue, ids["waiting"]])
+        code, found = await _doctor(tmp_path, "--deep")
+        assert (code, found["drift"]["level"]) == (1, "error")
+        for options, expected in (((), 1), (("--fix",), 0), ((), 0)):
+            call = ("verify", "--store", url, "--json", *options)
+            shown = await asyncio.to_thread(holdfast, *call, folder=tmp_path)
+            assert shown.returncode == expected
+        assert json.loads(shown.stdout)["drifts"] == []
+        async with engine.claimer(worker="w1") as claimer:
+            assert [claim.id for claim in await claimer.claim(1, 30_000)] == [ids["waiting"]]
 
 
 async def test_the_oldest_waiting_execution_is_found(engine: Engine, clock: Clock) -> None:

@@ -16,7 +16,7 @@ def dump_keys(nodes: Sequence[TestServer], prefix: str) -> dict[str, Any]:
             for key in client.scan_iter(match=f"{prefix}:*", count=1000):
                 name = key.decode()
                 part = name.split("}:", 1)[1]
-                if part != "clock" and not part.startswith(("claim:", "batch:")):
+                if part not in ("clock", "ack") and not part.startswith(("claim:", "batch:")):
                     found[name] = _read(client, key)
     return found
 

@@ -183,6 +183,21 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "Check a store: server, durability, library, memory, clock, timers, services, workers.",
             "doctor",
         ),
+        "verify": Entry(
+            "verify",
+            "Recompute every index of a store from its records; with --fix, repair what differs.",
+            "verify",
+        ),
+        "backup": Entry(
+            "backup",
+            "Copy a store as of one moment to a folder or object storage, while it is in use.",
+            "backup",
+        ),
+        "restore": Entry(
+            "backup",
+            "Write a backup into an empty store, after its digests were checked.",
+            "restore",
+        ),
         "bench": Entry(
             "bench",
             "Measure a store: submit, claim and complete executions on a lane of their own.",

@@ -25,11 +25,12 @@ def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Reload the function library. Needs the store itself.")
     ] = False,
-    drift: Annotated[
+    deep: Annotated[
         bool,
         typer.Option(
+            "--deep",
             "--drift",
-            help="Compare the indexes with every execution, which is slow. Needs the store itself.",
+            help="Verify every index too, which takes time. Needs the store itself.",
         ),
     ] = False,
     store: StoreOption = None,
@@ -40,12 +41,12 @@ def doctor(
     Exits with 1 if the store is unsound.
     """
     text = opening.existing(store, create=False)
-    if is_remote(text) and not (fix or drift):
+    if is_remote(text) and not (fix or deep):
         name = text
         findings = opening.ask(text, lambda engine: engine.operability.doctor())
     else:
         url = opening.parse_store(text)
-        name, findings = str(url), _examine(url, fix=fix, drift=drift)
+        name, findings = str(url), _examine(url, fix=fix, deep=deep)
     sound = all(finding.level is not Level.ERROR for finding in findings)
     if as_json:
         output.emit({"store": hide_secrets(name), "sound": sound, "findings": findings})
@@ -57,8 +58,8 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
-def _examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
-    """Examine a store; show a progress bar while searching for drift."""
+def _examine(url: StoreUrl, *, fix: bool, deep: bool) -> list[Finding]:
+    """Examine a store; show a progress bar while verifying."""
     from holdfast.engine import Engine
     from holdfast.operate.doctor import examine
 
@@ -67,12 +68,12 @@ def _examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
 
         def advance(done: int, total: int) -> None:
             if not bars:
-                bars.append(stack.enter_context(output.progress("comparing indexes", total)))
+                bars.append(stack.enter_context(output.progress("verifying keys", total)))
             bars[0](done)
 
         settings = opening.store_settings()
         return asyncio.run(
-            examine(url, Engine, settings=settings, fix=fix, search_drift=drift, advance=advance)
+            examine(url, Engine, settings=settings, fix=fix, deep=deep, advance=advance)
         )
 
 

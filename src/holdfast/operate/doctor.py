@@ -1,7 +1,7 @@
 """The doctor: check that a store is sound, and report its guarantees.
 
 `examine` takes the URL of a store, even of one that cannot be opened; it can load the function
-library and search for drift. `check` examines a store that a process has open, within a bounded
+library and verify every index. `check` examines a store that a process has open, within a bounded
 time and without changing anything; a server answers with it.
 """
 
@@ -26,8 +26,9 @@ from holdfast.errors import (
 from holdfast.model.findings import Finding, Level, error, ok, warning
 from holdfast.model.queues import QueueStats
 from holdfast.model.states import State
-from holdfast.operate import declared, drains, drift, encryption, findings
+from holdfast.operate import declared, drains, encryption, findings
 from holdfast.operate.findings import Facts
+from holdfast.operate.verify import Advance, verify
 from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.valkey import boot, library
@@ -35,9 +36,6 @@ from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.embedded import EmbeddedServer
 from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.urls import StoreUrl
-
-#: Called with the number of executions compared since the last call, and the total.
-Advance = Callable[[int, int], None]
 
 #: How long `check` waits for each answer; it asks all questions at once.
 CHECK_S = 5.0
@@ -55,19 +53,19 @@ async def examine(
     *,
     settings: StoreSettings | None = None,
     fix: bool = False,
-    search_drift: bool = False,
+    deep: bool = False,
     advance: Advance | None = None,
 ) -> list[Finding]:
     """Examine a store, starting with its server; raise StoreUnavailable if nothing answers.
 
     `engine_on` creates an engine on the open store. `fix` loads the function library on every
-    primary. `search_drift` reads every execution, which is slow; `advance` reports its progress.
+    primary. `deep` verifies every index, which takes time; `advance` reports its progress.
     """
     settings = settings or StoreSettings()
     async with _connected(url, settings) as (client, target):
         try:
             await boot.wait_until_loaded(client, settings.boot_timeout_ms)
-            results = await _servers(client)
+            results = await _servers(client, url)
             results.append(await _library(client, fix=fix))
         except CallFailed as failure:
             raise _trouble(failure) from failure
@@ -83,22 +81,21 @@ async def examine(
         try:
             for ask in _CONTENTS.values():
                 results.append(await ask(engine))
-            if search_drift:
-                overdue = any(f.check == "timers" and f.level is not Level.OK for f in results)
-                results.append(await _drift(engine, advance, check_due=not overdue))
+            if deep:
+                results.append(await _drift(engine, advance))
         finally:
             await engine.close()
         return results
 
 
 async def check(engine: StoreEngine, *, within_s: float = CHECK_S) -> list[Finding]:
-    """Examine the store of an engine: the same checks without `fix` and the search for drift.
+    """Examine the store of an engine: the same checks without `fix` and `deep`.
 
     Every check ends within the given time. A check without an answer becomes a finding.
     """
 
     async def servers() -> list[Finding]:
-        return await _servers(engine.store.client)
+        return await _servers(engine.store.client, engine.store.url)
 
     async def loaded() -> list[Finding]:
         return [await _library(engine.store.client, fix=False)]
@@ -137,8 +134,9 @@ def _blocking(results: list[Finding]) -> list[Finding]:
 async def _connected(
     url: StoreUrl, settings: StoreSettings
 ) -> AsyncIterator[tuple[Client, StoreUrl]]:
-    """Connect without checking the store."""
+    """Connect without checking the store. The doctor itself waits for no acknowledgements."""
     async with contextlib.AsyncExitStack() as stack:
+        url = replace(url, ack=None)
         if url.path is not None:
             server = EmbeddedServer(url.path, url.fsync)
             stack.push_async_callback(server.stop)
@@ -154,17 +152,17 @@ def _trouble(failure: CallFailed) -> StoreFault | StoreUnavailable:
     return kind(f"the store cannot be examined: {failure.text}")
 
 
-async def _servers(client: Client) -> list[Finding]:
+async def _servers(client: Client, url: StoreUrl) -> list[Finding]:
     """Examine every primary: version, durability, replication, memory, clock."""
     infos = [_text(reply) for reply in await client.on_primaries(["INFO", "everything"])]
     facts = [findings.parse_info(info) for info in infos]
     settings = await _configuration(client)
-    durable = [findings.durability(server) for server in settings]
+    durable = [findings.durability(server, url.ack) for server in settings]
     memory = [findings.memory(server) for server in facts]
     return [
         *_kinds(infos, facts, cluster=client.cluster),
         _worst(durable),
-        findings.replication(facts, settings[0], cluster=client.cluster),
+        findings.replication(facts, settings[0], url),
         _worst(memory),
         findings.clock(await _skews_ms(client)),
     ]
@@ -254,17 +252,13 @@ async def _services(engine: StoreEngine) -> Finding:
     return findings.services(await engine.store.services.list())
 
 
-async def _drift(engine: StoreEngine, advance: Advance | None, *, check_due: bool) -> Finding:
-    """Compare lists, counts and queues with every execution."""
-    total = sum(cell.count for cell in await engine.count())
-    report = advance or (lambda _done, _total: None)
-    report(0, total)
-    drifted = await drift.search(engine, lambda done: report(done, total), check_due=check_due)
-    if drifted:
-        fix = "please report this, with these ids: " + "; ".join(drifted[:5])
-        return error("drift", f"{len(drifted)} disagreements", fix)
-    executions = findings.executions(total)
-    return ok("drift", f"lists, counts and queues agree on {executions}")
+async def _drift(engine: StoreEngine, advance: Advance | None) -> Finding:
+    """Compare every index with the records."""
+    found = await verify(engine.store, advance=advance)
+    if found.left:
+        fix = "`holdfast verify` lists them, `holdfast verify --fix` repairs them; please report: "
+        return error("drift", f"{len(found.left)} disagreements", fix + str(found.left[0].drift))
+    return ok("drift", f"{found.entries:,} entries of indexes agree with {found.keys:,} keys")
 
 
 async def _timers(engine: StoreEngine) -> Finding:

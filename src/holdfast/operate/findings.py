@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from holdfast.model.findings import Finding, error, ok, warning
 from holdfast.model.queues import QueueStats
 from holdfast.model.services import ServiceProcess
+from holdfast.store.valkey.acks import Ack
+from holdfast.store.valkey.urls import StoreUrl
 
 if TYPE_CHECKING:
     from holdfast.archive import Survey
@@ -29,7 +31,7 @@ def parse_info(text: str) -> Facts:
     return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
 
 
-def durability(settings: Facts | None) -> Finding:
+def durability(settings: Facts | None, ack: Ack | None = None) -> Finding:
     """Report what an acknowledgement survives, from one server's configuration."""
     check = "durability"
     if settings is None:
@@ -41,6 +43,10 @@ def durability(settings: Facts | None) -> Finding:
     fsync = settings.get("appendfsync", "unknown")
     if fsync == "always":
         return ok(check, "appendonly yes, appendfsync always: acknowledged means on disk")
+    if ack is not None and ack.disk:
+        return ok(
+            check, f"appendonly yes, appendfsync {fsync}, ack=disk: acknowledged means on disk"
+        )
     if fsync == "everysec":
         text = "appendonly yes, appendfsync everysec: a crash of the machine may lose a second"
         return ok(check, text)
@@ -48,19 +54,26 @@ def durability(settings: Facts | None) -> Finding:
     return warning(check, text, "CONFIG SET appendfsync everysec, or always")
 
 
-def replication(servers: Sequence[Facts], settings: Facts | None, *, cluster: bool) -> Finding:
-    """Report whether a primary that dies has a successor."""
+def replication(servers: Sequence[Facts], settings: Facts | None, url: StoreUrl) -> Finding:
+    """Report whether a primary that dies has a successor, and whether that has everything."""
     check = "replication"
     replicas = [int(facts.get("connected_slaves", 0)) for facts in servers]
     least = (settings or {}).get("min-replicas-to-write", "unknown")
-    text = f"{min(replicas)} replicas or more for each of {len(servers)} primaries, "
-    text += f"min-replicas-to-write {least}"
-    if not cluster:
-        return ok(check, f"one server with {replicas[0]} replicas")
+    wanted = url.ack.replicas if url.ack else 0
+    if url.path is not None:
+        return ok(check, "an embedded server, without replicas")
+    text = f"one server with {replicas[0]} replicas, "
+    if url.cluster:
+        text = f"{min(replicas)} replicas or more for each of {len(servers)} primaries, "
+    text += f"min-replicas-to-write {least}" + (f", ack={url.ack}" if wanted else "")
+    if min(replicas) < wanted:
+        return error(check, text, f"no call is acknowledged without {wanted} replicas: add some")
     if min(replicas) == 0:
-        return warning(check, text, "the data of a primary without a replica is lost when it dies")
-    if least == "0":
-        return warning(check, text, "a failover may lose the last writes: set it to 1")
+        fix = "the data of a primary without a replica is gone if its disk is: add one"
+        return warning(check, text, fix)
+    if least == "0" and not wanted:
+        fix = "a failover may lose the last writes: use ack=replicas:1 in the store URL, or set it"
+        return warning(check, text, fix)
     return ok(check, text)
 
 

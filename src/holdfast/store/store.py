@@ -238,6 +238,17 @@ async def open_store(
 ) -> AsyncIterator[Store]:
     """Open a store: start or find its server, check it, close it cleanly at the end."""
     settings = settings or StoreSettings()
+    async with connected(url, settings) as (client, target):
+        store = Store(client, target, settings)
+        await store.boot()
+        yield store
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    url: str | StoreUrl, settings: StoreSettings
+) -> AsyncIterator[tuple[Client, StoreUrl]]:
+    """Start or find the server of a store and connect, without a look at its data."""
     target = urls.parse(url) if isinstance(url, str) else url
     async with contextlib.AsyncExitStack() as stack:
         if target.path is not None:
@@ -251,9 +262,7 @@ async def open_store(
             )
         client = await _connect(target, settings)
         stack.push_async_callback(client.close)
-        store = Store(client, target, settings)
-        await store.boot()
-        yield store
+        yield client, target
 
 
 async def _connect(url: StoreUrl, settings: StoreSettings) -> Client:

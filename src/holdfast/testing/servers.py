@@ -45,6 +45,7 @@ def start_server(*options: str, folder: Path | None = None) -> Iterator[TestServ
         str(get_binary_path()),
         *("--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)),
         *("--save", "", "--appendonly", "no", "--logfile", "valkey.log"),
+        *("--repl-diskless-sync-delay", "0"),
         *options,
     ]
     process = subprocess.Popen(
@@ -78,10 +79,7 @@ def _wait_ready(server: TestServer) -> None:
 @contextlib.contextmanager
 def start_cluster(primaries: int = 3, replicas: int = 0) -> Iterator[list[TestServer]]:
     """Run a cluster: the primaries first, then the replicas of each in turn."""
-    options = (
-        *("--cluster-enabled", "yes", "--cluster-node-timeout", "2000"),
-        *("--repl-diskless-sync-delay", "0"),
-    )
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
     with contextlib.ExitStack() as stack:
         nodes = [
             stack.enter_context(start_server(*options)) for _ in range(primaries * (1 + replicas))

@@ -7,6 +7,8 @@ import pytest
 from holdfast.model.findings import Level
 from holdfast.operate import findings
 from holdfast.operate.findings import Facts
+from holdfast.store.valkey import urls
+from holdfast.store.valkey.acks import Ack
 
 OK, WARNING, ERROR = Level.OK, Level.WARNING, Level.ERROR
 
@@ -29,23 +31,31 @@ def test_durability_is_what_the_append_only_file_gives(
 
 
 @pytest.mark.parametrize(
-    ("replicas", "least", "kind", "level"),
+    ("replicas", "least", "url", "level"),
     [
-        ([0], "0", "single", OK),
-        ([1, 2], "1", "cluster", OK),
-        ([1, 1], "0", "cluster", WARNING),
-        ([1, 0], "1", "cluster", WARNING),
+        ([0], "0", "embedded://x", OK),
+        ([0], "0", "valkey://db", WARNING),
+        ([1], "0", "valkey://db", WARNING),
+        ([1], "0", "valkey://db?ack=replicas:1", OK),
+        ([1], "1", "valkey://db?ack=replicas:2", ERROR),
+        ([1, 2], "1", "valkey-cluster://db", OK),
+        ([1, 1], "0", "valkey-cluster://db", WARNING),
+        ([1, 1], "0", "valkey-cluster://db?ack=replicas:1", OK),
+        ([1, 0], "1", "valkey-cluster://db", WARNING),
     ],
 )
-def test_primaries_of_a_cluster_should_have_replicas(
-    replicas: list[int], least: str, kind: str, level: Level
+def test_primaries_should_have_replicas(
+    replicas: list[int], least: str, url: str, level: Level
 ) -> None:
     """The primary that is worst off counts."""
     servers = [{"connected_slaves": str(count)} for count in replicas]
-    found = findings.replication(
-        servers, {"min-replicas-to-write": least}, cluster=kind == "cluster"
-    )
+    found = findings.replication(servers, {"min-replicas-to-write": least}, urls.parse(url))
     assert found.level is level
+
+
+def test_waiting_for_the_disk_makes_every_sync_safe() -> None:
+    settings = {"appendonly": "yes", "appendfsync": "no"}
+    assert findings.durability(settings, Ack(disk=True)).level is OK
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.errors import InvalidInput
 from holdfast.store.valkey import urls
+from holdfast.store.valkey.acks import Ack
 from holdfast.store.valkey.urls import StoreUrl
 
 
@@ -208,3 +209,28 @@ def test_a_user_without_a_password_is_refused() -> None:
 def test_a_store_url_is_a_value() -> None:
     """Two of the same content are equal."""
     assert urls.parse("valkey://db") == StoreUrl(addresses=(("db", 6379),))
+
+
+@pytest.mark.parametrize(
+    ("text", "ack"), [("disk", Ack(disk=True)), ("replicas:2", Ack(replicas=2))]
+)
+def test_an_acknowledgement_can_mean_more(text: str, ack: Ack) -> None:
+    """That replicas have it, or the disk."""
+    parsed = urls.parse(f"valkey://db?ack={text}")
+    assert (parsed.ack, str(ack)) == (ack, text)
+    assert urls.parse("valkey://db").ack is None
+    assert urls.parse("embedded://x?ack=disk").ack == Ack(disk=True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(f"valkey://db?ack={text}" for text in ("", "all", "replicas", "replicas:", "replicas:0")),
+        *(f"valkey://db?ack={text}" for text in ("replicas:17", "replicas:-1", "disk:1")),
+        "embedded://x?ack=replicas:1",
+    ],
+)
+def test_other_acknowledgements_are_refused(url: str) -> None:
+    """With the name of the option."""
+    with pytest.raises(InvalidInput, match=r"store\.ack: "):
+        urls.parse(url)

@@ -96,10 +96,16 @@ def ask_store(
     maintenance: bool = False,
 ) -> T:
     """Do work that needs the store itself; raise NotOverHttp if the URL is that of a server."""
+    text = near(option, create=create)
+    return asyncio.run(_ask_store(text, work, maintenance=maintenance))
+
+
+def near(option: str | None, *, create: bool) -> str:
+    """Return the URL in force of a store itself; raise NotOverHttp if it is that of a server."""
     text = existing(option, create=create)
     if is_remote(text):
         raise _needs_store(text)
-    return asyncio.run(_ask_store(text, work, maintenance=maintenance))
+    return text
 
 
 async def _ask_store(

@@ -28,7 +28,7 @@ async def examine(call: Call) -> FindingsView:
     """Check the store: server, durability, library, memory, clock, timers, services, workers.
 
     The check is read-only and answers within seconds; a check that takes longer becomes a finding.
-    `holdfast doctor --drift` and `--fix` need the store itself.
+    `holdfast doctor --deep` and `--fix` need the store itself.
     """
     findings = await call.engine.operability.doctor()
     return FindingsView(findings=[FindingView.of(finding) for finding in findings])

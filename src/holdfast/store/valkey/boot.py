@@ -22,6 +22,8 @@ T = TypeVar("T")
 OLDEST_MAJOR = 8
 #: Increases when the layout of the data changes in a way that old code cannot read.
 FORMAT = 2
+#: The format of a store that is being restored: nobody can read it.
+RESTORING = 1_000_000
 
 
 def check_server(info: str) -> None:
@@ -114,6 +116,11 @@ def _function_names(value: Any) -> list[str]:
 
 def check_partitions(stored: int, asked: int | None, stored_format: int) -> int:
     """Compare the stored number of partitions with the requested one."""
+    if stored_format == RESTORING:
+        message = (
+            "the store is being restored, or a restore was interrupted: repeat it with --force"
+        )
+        raise StoreIncompatible(message, format=stored_format)
     if stored_format != FORMAT:
         message = (
             f"the data has format {stored_format}, this version reads {FORMAT}: "

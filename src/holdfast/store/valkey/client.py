@@ -7,6 +7,7 @@ from typing import Any
 
 from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.store.valkey import failures
+from holdfast.store.valkey.acked_node import node_at
 from holdfast.store.valkey.cluster import Cluster
 from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.listener import Listener
@@ -25,7 +26,7 @@ class Client:
 
     def __init__(self, url: StoreUrl, dial: Dial) -> None:
         self.cluster = url.cluster
-        source = Cluster(url.addresses, dial) if url.cluster else Node(url.addresses[0], dial)
+        source = Cluster(url.addresses, dial) if url.cluster else node_at(url.addresses[0], dial)
         self._source = source
         self._listener = Listener(source, dial)
 
@@ -40,6 +41,7 @@ class Client:
             password=url.password,
             connect_timeout_s=min(timeout_ms / 1000, _CONNECT_TIMEOUT_S),
             timeout_s=try_timeout_ms / 1000,
+            ack=url.ack,
         )
         client = cls(url, dial)
         try:
@@ -61,6 +63,10 @@ class Client:
     async def on_primaries(self, args: Command) -> list[Any]:
         """Send a command to every primary; returns their replies."""
         return await self._source.on_primaries(args)
+
+    def primaries(self) -> list[Node]:
+        """Return every primary, for commands that are about one server."""
+        return self._source.primaries()
 
     async def subscribe(self, handlers: dict[str, Callable[[str], None]]) -> None:
         """Call a handler for each message on its channel, until unsubscribed."""

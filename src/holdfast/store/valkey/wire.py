@@ -12,6 +12,7 @@ from typing import Any
 import libvalkey
 
 from holdfast.store.valkey import failures
+from holdfast.store.valkey.acks import Ack
 
 Address = tuple[str, int]
 Command = Sequence[str | bytes]
@@ -147,6 +148,8 @@ class Dial:
     connect_timeout_s: float
     #: How long a single call may hang.
     timeout_s: float
+    #: What must have a change before it is acknowledged.
+    ack: Ack | None = None
 
     async def open(self, address: Address) -> Wire:
         """Connect and log in; raises CallFailed."""

@@ -134,6 +134,7 @@ function keys.feeds(tag) return tag .. ':feeds' end
 function keys.feed(tag, tenant) return tag .. ':feed:' .. tenant end
 
 -- Short-lived memory of calls, kept by TTL.
+function keys.ack(tag) return tag .. ':ack' end
 function keys.claim(tag, request) return tag .. ':claim:' .. request end
 function keys.batch(tag, id, key) return tag .. ':batch:' .. id .. '|' .. key end
 function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .. key end

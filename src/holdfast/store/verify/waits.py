@@ -1,22 +1,20 @@
-"""What must always hold for stored waits (DESIGN, section 5, 5), checked from outside.
-
-Like `invariants`, it shares no code with the library: conditions are evaluated anew.
-"""
+"""Rules of waits (DESIGN, section 5, 5): waitpoints, signals, and conditions."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from holdfast.model.states import TERMINAL
-from tests.support.session_invariants import HOLDS
+from holdfast.store.verify.drifts import Entry
+from holdfast.store.verify.sessions import HOLDS
+from holdfast.store.verify.view import Record, View
 
-Record = dict[str, bytes]
-Families = Mapping[str, Mapping[str, Any]]
-
+#: The log keeps this many entries; a longer one has lost its beginning.
+LOG_ENTRIES = 1000
 #: What a closed waitpoint can be closed by.
 WHYS = {"resumed", "expired", "revoked", "ended"}
 
@@ -26,20 +24,20 @@ _unpack = msgspec.msgpack.Decoder().decode
 class Waiting:
     """What one execution keeps about its waits: points by number, signals in order, the wait."""
 
-    def __init__(self, families: Families, execution_id: str, record: Record) -> None:
+    def __init__(self, view: View, execution_id: str, record: Record) -> None:
         self.id = execution_id
         self.record = record
         self.state = record["state"].decode()
         #: Suspended by a wait with a condition: one for a message has none.
         self.suspended = self.state == "suspended" and record.get("hold") not in HOLDS
-        self._raw: dict[bytes, bytes] = dict(families["p"].get(execution_id, {}))
+        self._raw: dict[bytes, bytes] = dict(view.value(f"p:{execution_id}") or {})
         self.living = [int(n) for n in self._raw.pop(b"living", b"").split(b",") if n]
         self.points = {int(number): _unpack(packed) for number, packed in self._raw.items()}
-        self.signals = [_unpack(packed) for packed in families["z"].get(execution_id, [])]
-        self.keys = {name: int(n) for name, n in families["k"].get(execution_id, {}).items()}
-        packed = families["y"].get(execution_id)
+        self.signals = [_unpack(packed) for packed in view.value(f"z:{execution_id}") or []]
+        self.keys = {name: int(n) for name, n in (view.value(f"k:{execution_id}") or {}).items()}
+        packed = view.value(f"y:{execution_id}")
         self.wait: dict[str, Any] | None = _unpack(packed) if packed else None
-        self.log = [_unpack(entry) for entry in families["l"].get(execution_id, [])]
+        self.log = [_unpack(entry) for entry in view.value(f"l:{execution_id}") or []]
 
     def problems(self, now_ms: int | None) -> Iterator[str]:
         """Say what is wrong."""
@@ -134,7 +132,7 @@ class Waiting:
 
     def _check_history(self) -> Iterator[str]:
         """Each wait ends once: woken, or with its execution."""
-        if len(self.log) >= 1000:
+        if len(self.log) >= LOG_ENTRIES:
             return
         waiting = False
         for entry in self.log:
@@ -155,38 +153,32 @@ class Waiting:
             yield f"is {self.state}, its history says otherwise"
 
 
-def check_waits(
-    families: Families, records: Mapping[str, Record], now_ms: int | None
-) -> Iterator[str]:
-    """Check the waits of all executions of a partition, and the lists of open waitpoints."""
-    listed: dict[str, dict[bytes, float]] = defaultdict(dict)
-    for execution_id, record in records.items():
-        waiting = Waiting(families, execution_id, record)
-        for problem in waiting.problems(now_ms):
-            yield f"execution {execution_id}: {problem}"
-        for number, point in waiting.points.items():
-            if point["state"] != "closed":
-                for tenant in (record["tenant"].decode(), ""):
-                    listed[tenant][f"{execution_id}~w{number}".encode()] = float(point["stamp"])
-    found = families["open"]
-    for tenant in sorted(found.keys() | listed.keys()):
-        if dict(found.get(tenant, {})) != listed.get(tenant, {}):
-            yield f"the inbox of {tenant!r} is {found.get(tenant)}, should be {listed.get(tenant)}"
-    for ring in families["keyring"].values():
-        yield from _check_ring({name.decode(): value.decode() for name, value in ring.items()})
+def problems(view: View, execution_id: str, record: Record) -> Iterator[str]:
+    """Return what is wrong with the waits of an execution."""
+    yield from Waiting(view, execution_id, record).problems(view.now_ms)
 
 
-def timers_of(families: Families, records: Mapping[str, Record]) -> dict[bytes, float]:
-    """Return the timers that waitpoints must have."""
-    return {
-        f"w:{execution_id}~w{number}".encode(): float(point["until"])
-        for execution_id, record in records.items()
-        for number, point in Waiting(families, execution_id, record).points.items()
-        if point["state"] != "closed" and "until" in point
-    }
+def entries(view: View, execution_id: str, record: Record) -> Iterator[Entry]:
+    """Return the places of its waitpoints in lists and timers."""
+    for number, point in _points(view, execution_id).items():
+        if point["state"] == "closed":
+            continue
+        member = f"{execution_id}~w{number}".encode()
+        for tenant in (record["tenant"].decode(), ""):
+            yield Entry(f"open:{tenant}", member, float(point["stamp"]))
+        if "until" in point:
+            yield Entry("timers", b"w:" + member, float(point["until"]))
 
 
-def _check_ring(ring: Mapping[str, str]) -> Iterator[str]:
+def _points(view: View, execution_id: str) -> dict[int, dict[str, Any]]:
+    """Return the waitpoints of an execution by number."""
+    packed = view.value(f"p:{execution_id}") or {}
+    return {int(number): _unpack(p) for number, p in packed.items() if number != b"living"}
+
+
+def ring_problems(view: View) -> Iterator[str]:
+    """Return what is wrong with the keys that sign tokens of waitpoints."""
+    ring = {name: value.decode() for name, value in (view.record("keyring") or {}).items()}
     kids = {name.removeprefix("secret:") for name in ring if name.startswith("secret:")}
     dated = {name.removeprefix("until:") for name in ring if name.startswith("until:")}
     if ring.get("current") not in kids:

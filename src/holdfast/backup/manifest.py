@@ -1,0 +1,83 @@
+"""The manifest of a backup: what it holds. It is written last: without one there is no backup."""
+
+from __future__ import annotations
+
+import msgspec
+
+from holdfast.errors import InvalidRecord, VersionConflict
+from holdfast.fencing.objects import ObjectStore
+
+#: Increases when older versions cannot read new backups.
+FORMAT = 1
+_FILE = "manifest.json"
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """An object with some of the keys."""
+
+    name: str
+    keys: int
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a backup holds."""
+
+    format: int
+    name: str
+    #: When the copy of the store was frozen, by the clock of the machine that took it.
+    taken_at: str
+    holdfast: str
+    valkey: str
+    #: The layout of the store.
+    prefix: str
+    partitions: int
+    data_format: int
+    servers: int
+    keys: int
+    #: How many there are of what users know: executions, graphs, sessions and so on.
+    counts: dict[str, int]
+    #: The id of the key that sealed the parts; None if they are not sealed.
+    kid: str | None
+    parts: list[Part]
+
+
+def place(name: str, part: str = _FILE) -> str:
+    """Return the key of an object of a backup."""
+    return f"backups/{name}/{part}"
+
+
+async def read(objects: ObjectStore, name: str) -> Manifest:
+    """Return the manifest of a backup; raises InvalidRecord."""
+    stored = await objects.get(place(name))
+    if stored is None:
+        message = f"{objects.name} has no backup {name}, or one that was not finished"
+        raise InvalidRecord(message, name=name)
+    try:
+        manifest = msgspec.json.decode(stored.body, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise InvalidRecord(f"the manifest of backup {name} is damaged: {error}") from error
+    if manifest.format != FORMAT:
+        message = f"backup {name} has format {manifest.format}, this version reads {FORMAT}"
+        raise InvalidRecord(message, name=name)
+    return manifest
+
+
+async def require_free(objects: ObjectStore, name: str) -> None:
+    """Raise VersionConflict if there is a backup of this name."""
+    if await objects.get(place(name)) is not None:
+        raise VersionConflict(f"there is a backup {name}: choose another name", key=name)
+
+
+async def write(objects: ObjectStore, manifest: Manifest) -> None:
+    """Make a backup whole; raises VersionConflict if the name is taken."""
+    body = msgspec.json.format(msgspec.json.encode(manifest))
+    await objects.put_if_absent(place(manifest.name), body)
+
+
+async def names(objects: ObjectStore) -> list[str]:
+    """Return the names of all finished backups, oldest first."""
+    suffix = f"/{_FILE}"
+    keys = [entry.key async for entry in objects.list("backups/")]
+    return sorted(key.split("/")[1] for key in keys if key.endswith(suffix))

@@ -1,0 +1,128 @@
+"""Restore a backup into an empty store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from holdfast.backup import manifest, parts
+from holdfast.backup.manifest import Manifest
+from holdfast.backup.parts import Row
+from holdfast.errors import InvalidRecord, StoreFault, StoreIncompatible, StoreUnavailable
+from holdfast.fencing.objects import ObjectStore
+from holdfast.model.codec import Codec
+from holdfast.store.valkey import boot, keys
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.failures import CallFailed
+from holdfast.store.valkey.urls import StoreUrl
+
+#: Called with a word for what is done, and how many keys since the last call.
+Advance = Callable[[str, int], None]
+
+_AT_ONCE = 256
+
+
+async def latest(objects: ObjectStore) -> str:
+    """Return the name of the last backup; raises InvalidRecord if there is none."""
+    names = await manifest.names(objects)
+    if not names:
+        raise InvalidRecord(f"{objects.name} has no backup", name="")
+    return names[-1]
+
+
+async def restore(
+    client: Client,
+    url: StoreUrl,
+    objects: ObjectStore,
+    name: str,
+    *,
+    codec: Codec | None = None,
+    force: bool = False,
+    advance: Advance | None = None,
+) -> Manifest:
+    """Write a backup into a store; the digests of all parts are compared first.
+
+    Raises StoreIncompatible if the store has keys, unless `force` removes them, or if the backup
+    does not fit; InvalidRecord if the backup is not whole, PayloadUnreadable without its key.
+    A store whose restore was interrupted cannot be opened.
+    """
+    report = advance or (lambda _what, _done: None)
+    made = await manifest.read(objects, name)
+    _check(made, url)
+    for part in made.parts:
+        body = await parts.read(objects, name, part)
+        parts.rows_of(name, part, body, made.kid, codec)
+        report("checking", part.keys)
+    try:
+        await _empty(client, url.prefix, force=force)
+        await _close(client, url.prefix)
+        meta: Row | None = None
+        for part in made.parts:
+            body = await parts.read(objects, name, part)
+            rows = parts.rows_of(name, part, body, made.kid, codec)
+            opening = [row for row in rows if row[0] == _meta(url.prefix)]
+            meta = opening[0] if opening else meta
+            await _write(client, [row for row in rows if row not in opening])
+            report("restoring", part.keys)
+        if meta is None:
+            raise StoreIncompatible(f"backup {name} lacks the facts of its store")
+        # Only now can the store be opened.
+        await _write(client, [meta])
+    except CallFailed as failure:
+        kind = StoreFault if failure.answered else StoreUnavailable
+        raise kind(f"the store cannot be restored: {failure.text}") from failure
+    return made
+
+
+def _check(made: Manifest, url: StoreUrl) -> None:
+    if made.data_format != boot.FORMAT:
+        message = (
+            f"backup {made.name} has data of format {made.data_format}, "
+            f"this version reads {boot.FORMAT}"
+        )
+        raise StoreIncompatible(message)
+    if made.prefix != url.prefix:
+        message = f"backup {made.name} is of the prefix {made.prefix}: add ?prefix={made.prefix}"
+        raise StoreIncompatible(message)
+    if url.partitions not in (None, made.partitions):
+        message = f"backup {made.name} has {made.partitions} partitions: leave `partitions` out"
+        raise StoreIncompatible(message)
+
+
+def _meta(prefix: str) -> bytes:
+    return f"{keys.global_tag(prefix)}:meta".encode()
+
+
+async def _empty(client: Client, prefix: str, *, force: bool) -> None:
+    async for names in _keys(client, prefix):
+        if names and not force:
+            message = "the store has keys: restore into an empty one, or --force removes them"
+            raise StoreIncompatible(message)
+        await asyncio.gather(*(client.call(("UNLINK", name)) for name in names))
+
+
+async def _close(client: Client, prefix: str) -> None:
+    """Mark the store as one that cannot be opened."""
+    marks = ("partitions", "1", "format", str(boot.RESTORING))
+    await client.call(("HSET", _meta(prefix), *marks))
+
+
+async def _keys(client: Client, prefix: str) -> AsyncIterator[Sequence[bytes]]:
+    for server in client.primaries():
+        cursor = b"0"
+        while True:
+            command = ("SCAN", cursor, "MATCH", f"{prefix}:{{*", "COUNT", "512")
+            cursor, names = await server.call(command)
+            yield names
+            if cursor == b"0":
+                break
+
+
+async def _write(client: Client, rows: Sequence[Row]) -> None:
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        await asyncio.gather(*(client.call(_command(*row)) for row in some))
+
+
+def _command(key: bytes, expires_at: int, value: bytes) -> tuple[str | bytes, ...]:
+    return ("RESTORE", key, str(expires_at), value, "REPLACE", "ABSTTL")

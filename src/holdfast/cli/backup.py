@@ -1,0 +1,111 @@
+"""`holdfast backup` and `holdfast restore`: copies of whole stores."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.errors import InvalidInput
+from holdfast.model import codec as codecs
+
+if TYPE_CHECKING:
+    from holdfast.backup.manifest import Manifest
+    from holdfast.engine import Engine
+
+PlaceArgument = Annotated[
+    str,
+    typer.Argument(metavar="URL", help="A folder, file:///PATH, s3://BUCKET/PREFIX, gs://, az://."),
+]
+NameOption = Annotated[str | None, typer.Option("--name", help="The name of the backup.")]
+
+
+def backup(
+    url: PlaceArgument,
+    *,
+    name: NameOption = None,
+    encrypt: Annotated[
+        bool,
+        typer.Option("--encrypt", help=f"Seal it with the first key of {codecs.KEYS_VARIABLE}."),
+    ] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a store as of one moment; the store may be in use.
+
+    Prints the name of the backup, which is the time by default.
+    """
+    codec = codecs.of_environment() if encrypt else None
+    if encrypt and (codec is None or not codec.seals):
+        message = f"--encrypt needs a key that seals in {codecs.KEYS_VARIABLE}"
+        raise InvalidInput(message, field="encrypt")
+    made = opening.ask_store(store, lambda engine: _take(engine, url, name, codec))
+    _tell(made, "backed up", as_json=as_json)
+
+
+def restore(
+    url: PlaceArgument,
+    *,
+    name: NameOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Remove what the store has.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a backup into an empty store: the last one, or the one with --name.
+
+    Stop all processes of the store first.
+    """
+    text = opening.near(store, create=True)
+    _tell(asyncio.run(_restore(text, url, name, force=force)), "restored", as_json=as_json)
+
+
+async def _take(engine: Engine, url: str, name: str | None, codec: codecs.Codec | None) -> Manifest:
+    from holdfast.backup import take
+    from holdfast.fencing import urls
+
+    with _progress() as advance:
+        return await take(engine.store, urls.parse(url), name=name, codec=codec, advance=advance)
+
+
+async def _restore(text: str, url: str, name: str | None, *, force: bool) -> Manifest:
+    from holdfast.backup import latest, restore
+    from holdfast.fencing import urls
+    from holdfast.store.store import connected
+
+    objects = urls.parse(url)
+    chosen = name or await latest(objects)
+    with _progress() as advance:
+        async with connected(opening.parse_store(text), opening.store_settings()) as (
+            client,
+            target,
+        ):
+            codec = codecs.of_environment()
+            return await restore(
+                client, target, objects, chosen, codec=codec, force=force, advance=advance
+            )
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str, int], None]]:
+    """Show how far each step is."""
+    with contextlib.ExitStack() as stack:
+        bars: dict[str, Callable[[int], None]] = {}
+
+        def advance(what: str, done: int) -> None:
+            if what not in bars:
+                bars[what] = stack.enter_context(output.progress(what, None))
+            bars[what](done)
+
+        yield advance
+
+
+def _tell(made: Manifest, what: str, *, as_json: bool) -> None:
+    counted = ", ".join(f"{number:,} {noun}" for noun, number in made.counts.items())
+    size = sum(part.bytes for part in made.parts)
+    text = f"{what} {made.name}: {output.count(made.keys, 'key')}, {size:,} bytes"
+    output.answer(made, f"{text} ({counted})" if counted else text, as_json=as_json)

@@ -1,0 +1,229 @@
+"""Backups: all of a store as of one moment while it works, and a new store that goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from holdfast.backup import latest, manifest, restore, take
+from holdfast.engine import Engine
+from holdfast.errors import (
+    BackendFailed,
+    InvalidRecord,
+    PayloadUnreadable,
+    StoreIncompatible,
+    VersionConflict,
+)
+from holdfast.fencing.folder import FolderObjects
+from holdfast.fencing.memory import MemoryObjects
+from holdfast.fencing.objects import ObjectStore
+from holdfast.model.codec import AesGcm
+from holdfast.model.writer_leases import Version
+from holdfast.operate.verify import verify
+from holdfast.store.store import Store, StoreSettings, connected, open_store
+from holdfast.testing.clock import Clock
+from holdfast.testing.polling import wait_for
+from tests.support import full_store
+from tests.support.lifecycle import Dump, claim_in, create_one
+
+KEYS = AesGcm({"k1": b"1" * 32})
+
+
+async def back(store: Store, objects: ObjectStore, name: str, **options: Any) -> None:
+    """Restore over the same store."""
+    await restore(store.client, store.url, objects, name, force=True, **options)
+
+
+async def test_a_restored_store_has_every_key_and_goes_on(
+    engine: Engine, clock: Clock, dump: Dump
+) -> None:
+    """On one server and on a cluster, sealed, after everything was lost or changed."""
+    store, objects = engine.store, MemoryObjects()
+    await full_store.fill(engine, clock)
+    before = dump()
+    made = await take(store, objects, name="nightly", codec=KEYS)
+    assert (made.name, made.kid, made.servers) == (
+        "nightly",
+        "k1",
+        3 if store.client.cluster else 1,
+    )
+    assert made.counts["executions"] == sum("}:x:" in key for key in before)
+    assert made.keys >= len(before)
+    await create_one(store, id="later")
+    with pytest.raises(StoreIncompatible, match="has keys"):
+        await restore(store.client, store.url, objects, "nightly", codec=KEYS)
+    await back(store, objects, await latest(objects), codec=KEYS)
+    assert dump() == before
+    assert (await verify(store)).drifts == []
+    ready = await create_one(store)
+    found = await claim_in(store, store.tag_of(ready), limit=50)
+    assert ready in {claim.id for claim in found}
+
+
+async def test_what_was_acknowledged_before_is_in_it(tmp_path: Path) -> None:
+    """Under load, to a folder; restored into a new store, which is sound and continues."""
+    ids: list[str] = []
+    stop = asyncio.Event()
+
+    async def submit(store: Store) -> None:
+        while not stop.is_set():
+            made = await create_one(store)
+            ids.append(made)
+            for claim in await claim_in(store, store.tag_of(made), limit=2):
+                await store.executions.complete(claim.id, claim.lease, b"done")
+
+    async with open_store(f"embedded://{tmp_path}/one?fsync=no&partitions=4") as store:
+        load = [asyncio.create_task(submit(store)) for _ in range(4)]
+        await wait_for(lambda: _at_least(ids, 100))
+        acknowledged = list(ids)
+        made = await take(store, _folder(tmp_path))
+        stop.set()
+        await asyncio.gather(*load)
+        assert len(acknowledged) <= made.counts["executions"] <= len(ids)
+    url = f"embedded://{tmp_path}/two?fsync=no"
+    async with connected(url, StoreSettings()) as (client, target):
+        await restore(client, target, _folder(tmp_path), made.name)
+    async with open_store(url) as store:
+        assert store.partitions == 4
+        assert (await verify(store)).drifts == []
+        for one in acknowledged:
+            assert await store.queries.owner(one) == "default"
+        await create_one(store)
+
+
+async def _at_least(ids: list[str], count: int) -> bool:
+    return len(ids) >= count
+
+
+def _folder(path: Path) -> ObjectStore:
+    return FolderObjects(path / "backups")
+
+
+class Failing(MemoryObjects):
+    """An object storage that fails with its manifest."""
+
+    async def put_if_absent(self, key: str, body: bytes) -> Version:
+        """Create an object that is no manifest."""
+        if key.endswith("manifest.json"):
+            raise BackendFailed("no", maybe_done=False)
+        return await super().put_if_absent(key, body)
+
+
+async def test_a_backup_that_fails_leaves_nothing(single_store: Store) -> None:
+    """Nor can a name be used twice."""
+    await create_one(single_store)
+    objects = Failing()
+    with pytest.raises(BackendFailed):
+        await take(single_store, objects)
+    assert [entry async for entry in objects.list("")] == []
+    with pytest.raises(InvalidRecord, match="has no backup"):
+        await latest(objects)
+    kept = MemoryObjects()
+    await take(single_store, kept, name="a")
+    with pytest.raises(VersionConflict):
+        await take(single_store, kept, name="a")
+    assert await latest(kept) == "a"
+    await back(single_store, kept, "a")
+
+
+class Stuck(MemoryObjects):
+    """An object storage that does not answer when the manifest is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = asyncio.Event()
+
+    async def put_if_absent(self, key: str, body: bytes) -> Version:
+        """Create an object that is no manifest."""
+        if key.endswith("manifest.json"):
+            self.reached.set()
+            await asyncio.Event().wait()
+        return await super().put_if_absent(key, body)
+
+
+async def test_an_interrupted_backup_leaves_nothing(single_store: Store) -> None:
+    """As after Ctrl-C."""
+    objects = Stuck()
+    taking = asyncio.create_task(take(single_store, objects))
+    await objects.reached.wait()
+    assert [entry async for entry in objects.list("")] != []
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    assert [entry async for entry in objects.list("")] == []
+
+
+def damage(body: bytes) -> bytes:
+    return body[:-1] + bytes([body[-1] ^ 1])
+
+
+def forge(body: bytes) -> bytes:
+    """Return a part that is not what its manifest was made for, or a manifest of the future."""
+    made = msgspec.json.decode(body)
+    return msgspec.json.encode({**made, "format": 99})
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("part", damage, "of backup a is damaged"),
+        ("part", None, "backup a lacks part"),
+        ("manifest.json", forge, "format 99"),
+        ("manifest.json", lambda _: b"{", "damaged"),
+        ("manifest.json", None, "no backup a"),
+    ],
+)
+async def test_a_damaged_backup_is_refused_before_anything_is_removed(
+    single_store: Store, file: str, change: Callable[[bytes], bytes] | None, message: str
+) -> None:
+    made = await create_one(single_store)
+    objects = MemoryObjects()
+    backup = await take(single_store, objects, name="a")
+    place = manifest.place("a", backup.parts[0].name if file == "part" else file)
+    stored = await objects.get(place)
+    assert stored is not None
+    await objects.delete(place)
+    if change is not None:
+        await objects.put_if_absent(place, change(stored.body))
+    with pytest.raises(InvalidRecord, match=message):
+        await back(single_store, objects, "a")
+    assert await single_store.queries.owner(made) == "default"
+
+
+async def test_a_sealed_backup_needs_its_key(single_store: Store) -> None:
+    """And holds nothing that can be read without it."""
+    objects = MemoryObjects()
+    await create_one(single_store, id="readable", input=b"in-clear" * 20)
+    made = await take(single_store, objects, name="a", codec=KEYS)
+    stored = await objects.get(manifest.place("a", made.parts[0].name))
+    assert stored is not None
+    assert hashlib.sha256(stored.body).hexdigest() == made.parts[0].sha256
+    assert b"readable" not in stored.body
+    for codec in (None, AesGcm({"k2": b"2" * 32})):
+        with pytest.raises(PayloadUnreadable, match="k1"):
+            await back(single_store, objects, "a", codec=codec)
+
+
+async def test_a_store_that_is_half_restored_cannot_be_opened(single_store: Store) -> None:
+    """Until the restore is repeated."""
+    objects = MemoryObjects()
+    made = await take(single_store, objects, name="a")
+    stored = await objects.get(manifest.place("a"))
+    assert stored is not None
+    whole = msgspec.json.decode(stored.body, type=manifest.Manifest)
+    await objects.delete(manifest.place("a"))
+    await manifest.write(objects, msgspec.structs.replace(whole, parts=[]))
+    with pytest.raises(StoreIncompatible, match="lacks the facts"):
+        await back(single_store, objects, "a")
+    with pytest.raises(StoreIncompatible, match="being restored"):
+        await single_store.boot()
+    await objects.delete(manifest.place("a"))
+    await manifest.write(objects, made)
+    await back(single_store, objects, "a")
+    await single_store.boot()

@@ -1,0 +1,176 @@
+"""verify: every index is recomputed from the records of a live store, and repaired."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast.engine import Engine
+from holdfast.store.store import Store
+from holdfast.store.verify.checking import family_of, scope_of, violations
+from holdfast.store.verify.walking import Found, Walk
+from holdfast.testing.clock import Clock
+from tests.support import full_store, queues
+from tests.support.lifecycle import Dump, claim_in, claim_one, create_one
+
+Contents = dict[str, Any]
+
+#: Where any score is right, or the order is all that a score says: what is there is compared.
+_ANY_SCORE = {
+    *("timers", "turns", "wait", "revruns", "revwaits", "outgoing", "lined", "bonds"),
+    *("later", "retry", "seen_until"),
+}
+#: Indexes that know something which is nowhere else: where a message is, and since when.
+_KNOWING = {"bodies", "later", "flight", "retry", "late", "tries", "handles", "seen_until"}
+
+
+@pytest.fixture
+async def filled(engine: Engine, clock: Clock) -> Store:
+    await full_store.fill(engine, clock)
+    return engine.store
+
+
+async def verify(store: Store, *, fix: bool = False) -> list[Found]:
+    return await Walk(store, fix=fix).run()
+
+
+def family_and_index(key: str) -> tuple[str, str | None]:
+    """Return the family of a key, and what type of index it is."""
+    tag, _, name = key.partition("}:")
+    family = family_of(scope_of(tag + "}"), name)
+    computed = family is not None and not family.things
+    return name.partition(":")[0], family.index if family and computed else None
+
+
+def indexes(dump: Contents) -> dict[str, tuple[str, Any]]:
+    """Return the indexes of a dump that are computed from others: their types and contents."""
+    found = ((key, family_and_index(key)[1], value) for key, value in dump.items())
+    return {key: (kind, value) for key, kind, value in found if kind is not None}
+
+
+def shape(dump: Contents) -> Contents:
+    """Return a dump without scores that may be any, and without the order of sets."""
+    shaped = {}
+    for key, value in dump.items():
+        name, kind = family_and_index(key)
+        shaped[key] = sorted(value) if name in _ANY_SCORE or kind == "set" else value
+    return shaped
+
+
+async def test_a_sound_store_has_no_drift(filled: Store, dump: Dump) -> None:
+    """Neither the walk nor the same rules on a dump find anything; nothing is changed."""
+    before = dump()
+    assert violations(before) == []
+    walk = Walk(filled, fix=True)
+    assert await walk.run() == []
+    assert walk.keys >= len(before)
+    assert walk.entries > 100
+    assert dump() == before
+
+
+async def test_all_indexes_are_built_again_from_the_records(filled: Store, dump: Dump) -> None:
+    """Every entry that records call for is missed when it is gone, and written as it was."""
+    before = dump()
+    for key in indexes(before):
+        if family_and_index(key)[0] not in _KNOWING:
+            await filled.client.call(("DEL", key))
+    found = await verify(filled)
+    assert len([one for one in found if one.drift.kind == "missing"]) > 40
+    assert all(one.repaired for one in await verify(filled, fix=True))
+    assert await verify(filled) == []
+    assert shape(dump()) == shape(before)
+
+
+async def test_entries_of_nothing_are_removed(filled: Store, dump: Dump) -> None:
+    """One is planted in every index."""
+    before = dump()
+    commands: dict[str, Callable[[str, bytes], tuple[str | bytes, ...]]] = {
+        "zset": lambda key, member: ("ZADD", key, "1", member),
+        "set": lambda key, member: ("SADD", key, member),
+        "hash": lambda key, member: ("HSET", key, member, "gone"),
+    }
+    planted = indexes(before)
+    for key, (kind, value) in planted.items():
+        await filled.client.call(commands[kind](key, _stranger(key, next(iter(value)))))
+    found = await verify(filled, fix=True)
+    assert {one.drift.kind for one in found} == {"extra"}
+    assert {one.tag + ":" + one.drift.about.removeprefix("index ") for one in found} == set(planted)
+    assert shape(dump()) == shape(before)
+
+
+def _stranger(key: str, member: bytes) -> bytes:
+    """Return a member that looks like another one, of something that is not there."""
+    if key.endswith("}:timers") and b":" in member:
+        return member[:2] + b"gone"
+    if ":lines:" in key:
+        return member.rpartition(b"\0")[0] + b"\0gone"
+    if key.endswith("}:timers"):
+        return b"nothing"
+    return b"default|gone" if b"|" in member else b"gone"
+
+
+async def test_wrong_scores_are_corrected(filled: Store, dump: Dump) -> None:
+    """Of every sorted set whose order means something."""
+    before = dump()
+    for key, (kind, value) in indexes(before).items():
+        if kind == "zset":
+            for member, score in value.items():
+                await filled.client.call(("ZADD", key, f"{score + 1:.17g}", member))
+    found = await verify(filled, fix=True)
+    # A message behind a cursor counts otherwise, until its place is right again.
+    assert {one.drift.kind for one in found} <= {"wrong", "count"}
+    assert shape(dump()) == shape(before)
+
+
+async def test_counts_owners_and_leases(filled: Store, dump: Dump) -> None:
+    """Counters, keys without an owner, slots that nobody uses, and leases that would not end."""
+    before = dump()
+    by_family = {key.partition("}:")[2].partition(":")[0]: key for key in before}
+    running = await claim_one(filled, await create_one(filled, lane="once"), lanes=["once"])
+    home, gone = filled.tag_of(running.id), await create_one(filled, kind="gone")
+    plants: list[tuple[str, ...]] = [
+        ("HSET", by_family["graph"], "open", "7"),
+        ("HSET", f"{filled.budget_tag('money')}:budget:money", "r|tokens", "99"),
+        ("HSET", by_family["state_meta"], "bytes", "1"),
+        ("HSET", f"{filled.queue_tag('work')}:tally:default", "acked", "3"),
+        ("HINCRBY", f"{filled.queue_tag('work')}:consumers:default", "c1", "5"),
+        ("ZREM", f"{home}:timers", f"x:{running.id}"),
+        ("HSET", f"{filled.quota_tag('slots')}:held:slots", gone, "1"),
+        ("SET", f"{home}:i:nobody", "input"),
+        ("HSET", f"{home}:x:{running.id}", "hold", "pause"),
+    ]
+    for command in plants[:-1]:
+        await filled.client.call(command)
+    found = await verify(filled)
+    kinds = sorted(one.drift.kind for one in found)
+    assert kinds == ["count"] * 5 + ["extra", "missing", "orphan"]
+    assert all(one.repaired for one in await verify(filled, fix=True))
+    assert await verify(filled) == []
+    # What is wrong within a record is reported, and left alone.
+    await filled.client.call(plants[-1])
+    left = await verify(filled, fix=True)
+    assert {(one.drift.kind, one.repaired) for one in left} == {("record", False)}
+
+
+async def test_a_store_under_load_has_no_drift(engine: Engine, clock: Clock) -> None:
+    """Everything changes while it is verified, and each look is of one moment."""
+    await full_store.fill(engine, clock)
+    stop = asyncio.Event()
+
+    async def work() -> None:
+        while not stop.is_set():
+            done = await create_one(engine.store, kind="load", tags={"a": "b"}, lane="load")
+            for tag in {engine.store.tag_of(done)}:
+                for claim in await claim_in(engine.store, tag, lanes=["load"], limit=10):
+                    await engine.store.executions.complete(claim.id, claim.lease, b"done")
+            await queues.push(engine, b"x", queue="work", key="k")
+            for delivery in await queues.read(engine, 3, queue="work", consumer="c9"):
+                await queues.settle(engine, "ack", delivery, queue="work")
+
+    workers = [asyncio.create_task(work()) for _ in range(2)]
+    assert await verify(engine.store) == []
+    stop.set()
+    await asyncio.gather(*workers)

@@ -1,0 +1,53 @@
+"""hf_verify_read."""
+
+from __future__ import annotations
+
+from holdfast.store.store import Store
+from holdfast.store.verify.reading import Partition
+from holdfast.store.verify.view import Read
+from holdfast.testing.clock import Clock
+from tests.support.lifecycle import create_one
+
+MISSING: Read = ("v", "x:gone", b"")
+
+
+async def test_values_members_and_sizes(store: Store, clock: Clock) -> None:
+    """Of every type, with the store's time; what is not there is None, or 0."""
+    execution_id = await create_one(store, tags={"a": "b"})
+    partition = Partition(store.caller, store.tag_of(execution_id))
+    member = execution_id.encode()
+    cell = "c:default|default|work|waiting"
+    reads: list[Read] = [
+        ("v", cell, b""),
+        ("m", cell, member),
+        ("m", cell, b"gone"),
+        ("n", cell, b""),
+        ("v", "tenants", b""),
+        ("m", "tenants", b"default"),
+        ("m", "tenants", b"gone"),
+        ("m", f"x:{execution_id}", b"state"),
+        MISSING,
+        ("m", "x:gone", b"state"),
+        ("n", "x:gone", b""),
+    ]
+    now, digest, answers = await partition.read(reads)
+    born = answers[reads[1]]
+    assert list(answers.values()) == [
+        *({member: born}, born, None, 1),
+        *({b"default"}, 1.0, None, b"waiting"),
+        *(None, None, 0),
+    ]
+    assert now == clock.now_ms
+    assert (await partition.read(reads))[1] == digest
+
+
+async def test_the_digest_is_that_of_the_answers(store: Store) -> None:
+    """Whatever changes in what was read changes it."""
+    execution_id = await create_one(store)
+    tag = store.tag_of(execution_id)
+    partition = Partition(store.caller, tag)
+    _, before, _ = await partition.read([MISSING])
+    await create_one(store)
+    assert (await partition.read([MISSING]))[1] == before
+    await store.client.call(("HSET", f"{tag}:x:gone", "state", "staged"))
+    assert (await partition.read([MISSING]))[1] != before
