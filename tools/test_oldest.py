@@ -25,8 +25,9 @@ def oldest() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [each for extra in EXTRAS for each in project["optional-dependencies"][extra]]
     found = [_BOUND.match(each) for each in wanted]
-    # The tests also need what this version of the library needs for MCP.
-    return [*(f"{match[1]}=={match[2]}" for match in found if match), "pydantic-ai-slim[mcp]"]
+    bounds = [f"{match[1]}=={match[2]}" for match in found if match]
+    # The oldest Pydantic AI does not bound what it needs for MCP.
+    return [*bounds, "pydantic-ai-slim[mcp]", "fastmcp-slim<4", "mcp<2"]
 
 
 def main() -> None:
