@@ -20,8 +20,8 @@ each_owned_route = pytest.mark.parametrize(
     "route", OWNED, ids=[f"{route.method} {route.path}" for route in OWNED]
 )
 
-#: Called when the check is done: in partitions of their own, about the children of a thing in its own
-#: tenant, and for as long as somebody listens.
+#: Called when the check is done: in partitions of their own, about the children of a thing in its
+#: own tenant, and for as long as somebody listens.
 LATER = {"hf_budget_spent", "hf_execution_follow", "hf_execution_list", "hf_session_listen"}
 _HOLDER = ["hf_lease_check", "hf_waitpoint_list"]
 _GROWTH = ["hf_graph_describe", "hf_graph_members"]
