@@ -32,6 +32,7 @@ BUILTINS = frozenset(
         "tostring",
         "ipairs",
         "pairs",
+        "setmetatable",
         "unpack",
         "select",
         "type",

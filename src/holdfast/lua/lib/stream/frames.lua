@@ -154,31 +154,6 @@ function frames.append(tag, id, stream, rec, now, added, bounds)
   frames.tell(tag, id, now)
 end
 
---- What frames need of the record of a holder.
-function frames.holder(tag, id, tenant)
-  local found = server.call('HMGET', keys.record(tag, id), 'attempts', 'turn', 'streamed')
-  return { tenant = tenant, attempts = found[1], turn = found[2] or nil, streamed = found[3] or nil }
-end
-
---- The frames in a list of values, five each, from `first` on.
-function frames.given(values, first, count)
-  local given = {}
-  for i = first, first + 5 * (count - 1), 5 do
-    local kind, encoding, live, place, payload = unpack(values, i, i + 4)
-    given[#given + 1] =
-      { type = kind, encoding = encoding, live = live ~= '', place = tonumber(place), payload = payload }
-  end
-  return given
-end
-
---- Write the last frames of a holder whose attempt ends.
-function frames.conclude(tag, id, rec, given, now)
-  local stream = frames.open(tag, id)
-  local added = frames.unsaid(stream, rec, given)
-  if not rec.streamed then server.call('HSET', keys.record(tag, id), 'streamed', '1') end
-  frames.append(tag, id, stream, rec, now, added, frames.bounds_of(tag, rec.tenant))
-end
-
 --- A new attempt of an execution that has streamed was claimed.
 function frames.begin_attempt(tag, id, rec, now)
   frames.append(tag, id, frames.open(tag, id), rec, now, {}, frames.bounds_of(tag, rec.tenant))
