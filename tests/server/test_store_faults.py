@@ -56,9 +56,12 @@ class Answers:
         self._requests = requests
         self.codes: dict[str, set[str]] = {name: set() for name in requests}
 
-    async def ask(self, **changes: Any) -> None:
-        """Send to all."""
-        requests = [{**request, **changes} for request in self._requests.values()]
+    async def ask(self, **headers: str) -> None:
+        """Send to all, with these headers."""
+        requests = [
+            {**request, "headers": {**request.get("headers", {}), **headers}}
+            for request in self._requests.values()
+        ]
         answers = await asyncio.gather(*map(self._stage.send, requests))
         for name, answer in zip(self._requests, answers, strict=True):
             if answer.is_error:
@@ -102,7 +105,7 @@ async def test_routes_declare_what_they_answer_when_the_store_fails(
             # Once that is known, nothing is sent, so that nothing is unclear.
             assert not (await stage.send(requests["GET /v1/tasks"])).is_success
             await answers.ask()
-            await answers.ask(headers={"Authorization": "Bearer of-nobody-that-we-know"})
+            await answers.ask(Authorization="Bearer of-nobody-that-we-know")
     got = {(name, code) for name, codes in answers.codes.items() for code in codes}
     declared = {
         (name, error.code)
