@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 OLDEST = ROOT / ".venv" / "oldest"
-EXTRAS = ("langgraph", "openai-agents", "pydantic-ai")
+EXTRAS = ("fastapi", "langgraph", "openai-agents", "pydantic-ai", "sqlalchemy")
 TESTS = ("tests/integration/integrations", "tests/acceptance/test_integration_crashes.py")
 
 _BOUND = re.compile(r"([\w-]+)>=([\d.]+)")
