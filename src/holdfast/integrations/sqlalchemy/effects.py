@@ -36,7 +36,9 @@ def transaction(
 def transaction(
     ctx: SyncContext, session: Session, name: str, fn: Callable[[Session, *Ts], R], *args: *Ts
 ) -> R: ...
-def transaction(ctx: Any, session: Any, name: str, fn: Callable[..., Any], *args: Any) -> Any:
+def transaction(  # type: ignore[misc]
+    ctx: Any, session: Any, name: str, fn: Callable[..., Any], *args: Any
+) -> Any:
     """Run a function in a transaction of its own, once, and record its result as a step.
 
     The function gets the session and the arguments; it must not commit. What it wrote and the
