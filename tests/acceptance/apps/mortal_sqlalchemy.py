@@ -1,11 +1,12 @@
-"""A shop on SQLite whose process dies after each of its commits, and around each submission."""
+"""A shop whose process dies after each commit, and around each submission."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import NullPool, create_engine, event, text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from typing_extensions import override
 
@@ -16,8 +17,9 @@ from holdfast.model.executions import NewExecution
 from tests.acceptance.apps.mortal import happens
 
 app = App()
-database = create_async_engine(f"sqlite+aiosqlite:///{sys.argv[2]}.db")
-with create_engine(f"sqlite:///{sys.argv[2]}.db").begin() as empty:
+ADDRESS = os.environ.get("MORTAL_DATABASE", f"sqlite+aiosqlite:///{sys.argv[2]}.db")
+database = create_async_engine(ADDRESS)
+with create_engine(ADDRESS.replace("+aiosqlite", ""), poolclass=NullPool).begin() as empty:
     metadata.create_all(empty)
     empty.execute(text("create table booked (name text)"))
 
