@@ -220,6 +220,10 @@ class QuotaMachine(ComparingMachine):
             held = {k.decode(): int(v) for k, v in dump.get(f"{tag}:held:{name}", {}).items()}
             promises = dump.get(f"{tag}:promises:{name}", {})
             live = sum(until > self.now for until in promises.values())
+            waiting = dump.get(f"{tag}:wait:{name}", {})
+            since = dump.get(f"{tag}:waits:{name}", {})
+            assert not waiting.keys() & promises.keys(), name
+            assert since.keys() == waiting.keys() | promises.keys(), name
             if name in SLOTS:
                 assert len(held) + live <= SLOTS[name], name
             if name in RATES:

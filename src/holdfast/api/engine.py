@@ -106,6 +106,7 @@ class Engine(ABC):
 
     submit = _Short(Executions.submit)
     submit_many = _Short(Executions.submit_many)
+    resubmit = _Short(Executions.resubmit)
     claimer = _Short(Executions.claimer)
     beats = _Short(Executions.beats)
     renew = _Short(Executions.renew)
@@ -136,4 +137,5 @@ class Engine(ABC):
     export = _Short(Executions.export)
     list = _Short(Executions.list)
     count = _Short(Executions.count)
+    causes = _Short(Executions.causes)
     explain = _Short(Executions.explain)

@@ -31,7 +31,7 @@ from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
 from holdfast.model.frames import NewFrame
 from holdfast.model.inboxes import ExecutionSignal, Receipt
-from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.listing import Count, Filter, Listing, Page
 from holdfast.model.resubmissions import Resubmission
 from holdfast.model.states import State
 from holdfast.model.views import View
@@ -295,7 +295,6 @@ class Executions(ABC):
     async def export(self, execution_id: str) -> Exported:
         """Return the complete record of an execution; raise NotTerminal if it has not ended."""
 
-    @abstractmethod
     async def list(
         self,
         wanted: Filter | None = None,
@@ -312,6 +311,19 @@ class Executions(ABC):
         call looks at a bounded number of executions, so a page may be short, even empty, though
         `next_cursor` is set.
         """
+        return await self._list(
+            Listing(
+                wanted=Filter() if wanted is None else wanted,
+                limit=limit,
+                cursor=cursor,
+                total=total,
+                whys=whys,
+            )
+        )
+
+    @abstractmethod
+    async def _list(self, listing: Listing) -> Page:
+        """Return a page of executions."""
 
     @abstractmethod
     async def causes(

@@ -185,17 +185,17 @@ _VERBS: dict[str, dict[str, Entry]] = {
         ),
         "verify": Entry(
             "verify",
-            "Recompute every index of a store from its records; with --fix, repair what differs.",
+            "Recompute every index of a store from its records; the store may be in use.",
             "verify",
         ),
         "backup": Entry(
             "backup",
-            "Copy a store as of one moment to a folder or object storage, while it is in use.",
+            "Copy a store as of one moment; the store may be in use.",
             "backup",
         ),
         "restore": Entry(
             "backup",
-            "Write a backup into an empty store, after its digests were checked.",
+            "Write a backup into an empty store: the last one, or the one with --name.",
             "restore",
         ),
         "bench": Entry(

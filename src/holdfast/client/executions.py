@@ -43,7 +43,7 @@ from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
 from holdfast.model.frames import NewFrame, check_last
 from holdfast.model.inboxes import ExecutionSignal, Receipt
-from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.listing import Count, Listing, Page
 from holdfast.model.resubmissions import Resubmission
 from holdfast.model.states import State
 from holdfast.model.views import View, check_view
@@ -325,20 +325,14 @@ class RemoteExecutions(api.Executions):
         return exports.from_json(response.content)
 
     @override
-    async def list(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = 50,
-        cursor: str | None = None,
-        total: bool = False,
-        whys: bool = False,
-    ) -> Page:
-        calls.check_page(limit)
-        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+    async def _list(self, listing: Listing) -> Page:
+        wanted = listing.wanted
         more = {"error_type": wanted.error_type, "order": "oldest" if wanted.oldest else None}
-        asked = {"total": "true" if total else None, "why": "true" if whys else None}
-        page = {"limit": limit, "cursor": cursor, **more, **asked}
+        asked = {
+            "total": "true" if listing.total else None,
+            "why": "true" if listing.whys else None,
+        }
+        page = {"limit": listing.limit, "cursor": listing.cursor, **more, **asked}
         whose = self._tenant or EVERY_TENANT
         return await page_of(self._http, "/v1/executions", wanted, whose=whose, **page)
 

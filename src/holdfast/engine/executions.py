@@ -41,7 +41,7 @@ from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
 from holdfast.model.frames import NewFrame, check_last
 from holdfast.model.inboxes import ExecutionSignal, Receipt
-from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.listing import Count, Listing, Page
 from holdfast.model.moments import to_ms
 from holdfast.model.resubmissions import Resubmission
 from holdfast.model.states import State
@@ -302,26 +302,17 @@ class Executions(api.Executions):
         )
 
     @override
-    async def list(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = 50,
-        cursor: str | None = None,
-        total: bool = False,
-        whys: bool = False,
-    ) -> Page:
-        calls.check_page(limit)
-        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+    async def _list(self, listing: Listing) -> Page:
+        wanted, limit, cursor = listing.wanted, listing.limit, listing.cursor
         queries = self._store.queries
-        if total:
+        if listing.total:
             page, count = await asyncio.gather(
                 queries.list_executions(wanted, limit, cursor), queries.total(wanted)
             )
             page = replace(page, total=count)
         else:
             page = await queries.list_executions(wanted, limit, cursor)
-        return replace(page, whys=await self._explainer.whys(page.items)) if whys else page
+        return replace(page, whys=await self._explainer.whys(page.items)) if listing.whys else page
 
     @override
     async def count(self, tenant: str | None = None) -> Sequence[Count]:

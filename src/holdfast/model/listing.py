@@ -114,6 +114,21 @@ MOST_COUNTED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What a call for a page of executions asks for."""
+
+    wanted: Filter
+    limit: int
+    cursor: str | None
+    total: bool
+    whys: bool
+
+    def __post_init__(self) -> None:
+        checks.integer("limit", self.limit, 1, bounds.PAGE_ITEMS)
+        checks.instance("wanted", self.wanted, Filter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
     """How many executions match a filter."""
 

@@ -66,6 +66,55 @@ async def test_an_old_release_does_not_drop_a_later_wait(store: Store) -> None:
     assert (await store.quotas.get("q")).waiting == 1
 
 
+async def test_an_old_release_does_not_take_back_a_promise(store: Store) -> None:
+    """The room was promised to the wait of a later grant, so the next in line goes on waiting."""
+    await make_quota(store)
+    await admit(store, "a")
+    await admit(store, "b", 2)
+    await admit(store, "c")
+    await release(store, "a")
+    assert woken(await release(store, "b", 1, used=False)) == ["b"]
+    assert not await admit(store, "c", 2)
+    assert await admit(store, "b", 3)
+
+
+async def test_releases_sent_again_do_not_take_back_their_promise(store: Store, dump: Dump) -> None:
+    """One call gives up an old grant of an execution, and makes room for its later one."""
+    await make_quota(store)
+    await admit(store, "a")
+    await admit(store, "b", 2)
+    await admit(store, "c")
+    tag = store.quota_tag("q")
+    items = [("b", "1", "0", ["q"]), ("a", "1", "1", ["q"])]
+    assert woken(await store.quotas.release(tag, items)) == ["b"]
+    before = dump()
+    assert woken(await store.quotas.release(tag, items)) == ["b"]
+    assert dump() == before
+
+
+async def test_one_who_gives_up_a_promise_passes_it_on(store: Store, dump: Dump) -> None:
+    """Cancelled between its wake-up and its next grant: the room goes to the next in line."""
+    await make_quota(store)
+    for name in ("a", "b", "c"):
+        await admit(store, name)
+    await release(store, "a")
+    assert woken(await release(store, "b", used=False)) == ["b", "c"]
+    (waits,) = (value for key, value in dump().items() if ":waits:" in key)
+    assert waits == {b"c": b"1"}
+
+
+async def test_nothing_is_left_of_a_promise_that_was_not_used(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """It ends by itself, and so does the memory of the wait before it."""
+    await make_quota(store)
+    for name in ("a", "b"):
+        await admit(store, name)
+    await release(store, "a")
+    await clock.advance_and_tick(10_001)
+    assert not [key for key in dump() if ":promises:" in key or ":waits:" in key]
+
+
 async def test_a_window_gives_room_by_itself(store: Store, clock: Clock) -> None:
     """The timer of the quota promises as many places as the window has."""
     await make_quota(store, max_per_window=2, window_ms=1_000)

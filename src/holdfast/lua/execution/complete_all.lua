@@ -7,7 +7,7 @@
 --- @event completed
 --- @flags allow-oom @owned items
 --- @requires lib/core/clock lib/core/record lib/core/ownership lib/execution/lease
---- @requires lib/execution/finish lib/execution/plain_ends lib/stream/given
+--- @requires lib/execution/finish lib/execution/plain_ends lib/stream/carried
 
 local OK = { 'ok' }
 
@@ -15,7 +15,7 @@ local OK = { 'ok' }
 local function complete(tag, id, fence, result, content_type, last, now)
   local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'completed')
   if not rec then return ended and OK or refusal end
-  if last then given.conclude(tag, id, rec, last, now) end
+  if last then carried.conclude(tag, id, rec, last, now) end
   local changes = {}
   record.put_result(tag, id, result, content_type, changes)
   finish.now(tag, id, rec, 'completed', now, changes)
@@ -30,7 +30,7 @@ local function run(tag, args, tenant)
     i = i + 5
     local last
     if count ~= '0' then
-      last = given.frames(args, i, count)
+      last = carried.frames(args, i, count)
       i = i + 5 * count
     end
     local answer = tenant and ownership.execution(tag, id, tenant)

@@ -10,7 +10,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @flags write @owned items
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/ownership lib/execution/lease
---- @requires lib/stream/frames lib/stream/given
+--- @requires lib/stream/frames lib/stream/carried
 
 -- Longer than any caller repeats a call whose reply it lost.
 local MEMORY_MS = 60000
@@ -35,7 +35,7 @@ local function append(tag, args, i, count, now, bounds)
   end
 
   local patches = 0
-  local added = frames.unsaid(stream, rec, given.frames(args, i + 6, count))
+  local added = frames.unsaid(stream, rec, carried.frames(args, i + 6, count))
   for _, frame in ipairs(added) do
     if frame.type == 'summary' then patches = patches + 1 end
   end

@@ -30,13 +30,17 @@ def line_entries(view: View, name: str) -> Iterator[Entry]:
 
 
 def waiter_entries(view: View, place: str) -> Iterator[Entry]:
-    """Return the two places of an execution that waits for a limit: `LIMIT EXECUTION`."""
+    """Return the two places of an execution that waits for a limit: `LIMIT EXECUTION`.
+
+    One that room is promised to has left the line.
+    """
     limit, _, execution = place.rpartition(" ")
     member = execution.encode()
     waits = view.member(f"waits:{limit}", member)
     if waits is not None:
         yield Entry(f"waits:{limit}", member, waits)
-        yield Entry(f"wait:{limit}", member, default=0.0)
+        promised = view.member(f"promises:{limit}", member) is not None
+        yield Entry(f"wait:{limit}", member, optional=promised, default=0.0)
 
 
 def quota_timer(view: View, name: str) -> Iterator[Entry]:

@@ -2,7 +2,7 @@
 --- record and a write to it, and lists and timers are written once for a cohort. The others end by
 --- lib/execution/finish.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/cohorts lib/core/settings
---- @requires lib/stream/given
+--- @requires lib/stream/carried
 local plain_ends = {}
 
 --- What the ends of one call have in common.
@@ -33,7 +33,7 @@ function plain_ends.complete(tag, id, fence, result, content_type, last, call)
   if is_late(call, found[4]) then return false end
   local cohort = cohort_of(tag, call, found[5], found[6], found[7])
   cohorts.add(cohort, id, found[8])
-  if last then given.conclude(tag, id, given.holder(tag, id, found[5]), last, call.now) end
+  if last then carried.conclude(tag, id, carried.holder(tag, id, found[5]), last, call.now) end
   if content_type == '' and record.is_inline(result) then
     server.call(
       'HSET', key, 'state', 'completed', 'ended', call.now_text, 'due', cohort.due_text, 'result', result

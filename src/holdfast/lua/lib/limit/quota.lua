@@ -2,6 +2,8 @@
 --- (`most` in `window` ms). It knows who holds a slot, by which epoch; every start in the window;
 --- who waits, in order; and whom it has promised room. A promise counts like a holder until it is
 --- used or expires, so the longest waiting is served first and one wake-up is sent for each slot.
+--- While it lasts, the epoch since which its execution waited is kept: a release of an earlier grant
+--- may come late or again, and does not concern it.
 --- @requires lib/core/keys lib/core/timers lib/limit/waiters lib/limit/outbox
 local quota = {}
 
@@ -54,11 +56,18 @@ function quota.retry_at(tag, q)
   return (tonumber(oldest) or q.now) + q.window
 end
 
+--- End the promise to an execution; returns how many there were: 1 or 0.
+local function withdraw(tag, name, execution)
+  local ended = server.call('ZREM', keys.promises(tag, name), execution)
+  if ended == 1 then waiters.forget(tag, name, execution) end
+  return ended
+end
+
 --- Promise room to the executions that have waited longest, and wake them.
 function quota.promote(tag, q, now)
   local count = math.min(room(q), q.waiting)
   if count <= 0 then return end
-  for _, execution in ipairs(waiters.pop(tag, q.name, math.min(count, 1000))) do
+  for _, execution in ipairs(waiters.call(tag, q.name, math.min(count, 1000))) do
     server.call('ZADD', keys.promises(tag, q.name), now + PROMISE_MS, execution)
     outbox.put(tag, now, 'w', execution, 'q:' .. q.name)
     q.promised, q.waiting = q.promised + 1, q.waiting - 1
@@ -91,8 +100,7 @@ function quota.take(tag, q, execution, epoch)
     q.started = q.started + 1
   end
   if q.promise then
-    server.call('ZREM', keys.promises(tag, q.name), execution)
-    q.promised = q.promised - 1
+    q.promised = q.promised - withdraw(tag, q.name, execution)
   elseif q.waiting > 0 then
     waiters.drop(tag, q.name, execution, epoch)
     q.waiting = waiters.count(tag, q.name)
@@ -110,7 +118,7 @@ end
 --- Give up the room that was promised to an execution which another quota holds back.
 function quota.renounce(tag, q, execution, now)
   if q.promised == 0 then return end
-  q.promised = q.promised - server.call('ZREM', keys.promises(tag, q.name), execution)
+  q.promised = q.promised - withdraw(tag, q.name, execution)
   if q.waiting > 0 then quota.promote(tag, q, now) end
 end
 
@@ -144,14 +152,17 @@ function quota.release(tag, name, execution, epoch, used)
   end
   if not used then
     server.call('SET', keys.void(tag, execution, epoch), '1', 'PX', VOID_MS)
-    waiters.drop(tag, name, execution, epoch)
-    server.call('ZREM', keys.promises(tag, name), execution)
+    if waiters.drop(tag, name, execution, epoch) then
+      server.call('ZREM', keys.promises(tag, name), execution)
+    end
   end
 end
 
 --- Time has passed, slots were given back, or the definition has changed: give out what is free.
 function quota.settle(tag, name, now)
-  server.call('ZREMRANGEBYSCORE', keys.promises(tag, name), '-inf', now)
+  for _, execution in ipairs(server.call('ZRANGEBYSCORE', keys.promises(tag, name), '-inf', now)) do
+    withdraw(tag, name, execution)
+  end
   local q = quota.open(tag, name, now)
   if not q then
     server.call('ZREM', keys.timers(tag), 'q:' .. name)

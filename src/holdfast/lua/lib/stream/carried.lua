@@ -1,9 +1,9 @@
 --- Frames that a call brings along: their values, and the last ones of a holder whose attempt ends.
 --- @requires lib/core/keys lib/stream/frames
-local given = {}
+local carried = {}
 
 --- The frames in a list of values, five each, from `first` on.
-function given.frames(values, first, count)
+function carried.frames(values, first, count)
   local found = {}
   for i = first, first + 5 * (count - 1), 5 do
     local kind, encoding, live, place, payload = unpack(values, i, i + 4)
@@ -14,13 +14,13 @@ function given.frames(values, first, count)
 end
 
 --- What frames need of the record of a holder.
-function given.holder(tag, id, tenant)
+function carried.holder(tag, id, tenant)
   local found = server.call('HMGET', keys.record(tag, id), 'attempts', 'turn', 'streamed')
   return { tenant = tenant, attempts = found[1], turn = found[2] or nil, streamed = found[3] or nil }
 end
 
 --- Write the last frames of a holder.
-function given.conclude(tag, id, rec, last, now)
+function carried.conclude(tag, id, rec, last, now)
   local stream = frames.open(tag, id)
   local added = frames.unsaid(stream, rec, last)
   if not rec.streamed then server.call('HSET', keys.record(tag, id), 'streamed', '1') end
