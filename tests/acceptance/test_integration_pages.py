@@ -47,6 +47,7 @@ def test_the_program_of_a_page_prints_what_it_says(
     assert len(program.splitlines()) < 25
     path = tmp_path / name
     path.write_text(program.replace("embedded://.holdfast", store))
+    monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path), run_name="__main__")
     (shown,) = _SHOWN.findall(PAGES[page])
     assert capsys.readouterr().out == shown

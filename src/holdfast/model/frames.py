@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +26,7 @@ ATTEMPT, END, RETRY = "attempt", "end", "retry"
 #: Payloads of other types are JSON.
 _NOT_JSON = frozenset({"text", "bytes"})
 _BASE64, _UTF8 = "base64", "utf8"
+_NUMBER = re.compile("[0-9]{1,16}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,13 @@ class NewFrame:
         except (TypeError, ValueError, RecursionError) as error:
             checks.refuse("frame.payload", f"has no JSON form ({error})", payload)
         return cls(type=kind, payload=data, encoding=encoding)
+
+
+def number_of(text: str) -> int | None:
+    """Return the number of a frame, as a reader that continues after it says it; None if wrong."""
+    if not _NUMBER.fullmatch(text) or int(text) > bounds.FRAME_ID:
+        return None
+    return int(text)
 
 
 def check_batch(frames: Sequence[NewFrame]) -> Sequence[NewFrame]:

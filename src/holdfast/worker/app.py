@@ -14,6 +14,7 @@ from holdfast.model import checks
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.sessions import Send
 from holdfast.model.store_urls import is_remote
+from holdfast.services import Service
 from holdfast.store.store import StoreSettings
 from holdfast.worker.chat import Chat
 from holdfast.worker.consumers import DEFAULT_BACKLOG, Consumer
@@ -109,6 +110,8 @@ class App:
         #: Quotas and budgets that workers create if the store lacks them.
         self.limits: DeclaredLimits = DeclaredLimits()
         self.consumers: list[Consumer] = []
+        #: What workers run beside the tasks.
+        self.services: list[Service] = []
         #: How replies of conversations reach users, by name.
         self.senders: dict[str, Send] = {}
         self.before_hooks: list[Hook] = []
@@ -320,6 +323,10 @@ class App:
             self.consumers.append(Consumer(task, queue, group, backlog))
 
         return TaskDecorator(self, name, pool, TaskOptions(**options), subscribe)
+
+    def serve(self, service: Service) -> None:
+        """Run a service in every worker of the app; one that fails is started again."""
+        self.services.append(service)
 
     @overload
     def queue(self, name: str) -> MessageQueue[Any]: ...

@@ -9,7 +9,7 @@ import math
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
@@ -24,6 +24,7 @@ from holdfast.model.log_lines import LEVELS
 from holdfast.model.revisions import capability
 from holdfast.model.workers import Beat
 from holdfast.outages import level
+from holdfast.services import Supervisor
 from holdfast.worker import logs
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
@@ -170,7 +171,7 @@ class Worker:
             return
         try:
             with self._capturing():
-                async with self._sending():
+                async with self._sending(), self._serving():
                     await self._claim_until_drained()
         finally:
             if not await self._threads.wait_idle(_THREADS_GRACE_S):
@@ -192,6 +193,17 @@ class Worker:
             except NotOverHttp as error:
                 log.warning("senders %s are not used: %s", ", ".join(sorted(senders)), error)
         return contextlib.nullcontext()
+
+    @contextlib.asynccontextmanager
+    async def _serving(self) -> AsyncIterator[None]:
+        """Run the services of the app."""
+        supervisor = Supervisor()
+        for service in self._app.services:
+            supervisor.start(service)
+        try:
+            yield
+        finally:
+            await supervisor.close()
 
     async def _register(self) -> bool:
         """Wait until the worker is registered; returns False if it is drained before."""

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import bounds
-from holdfast.model.frames import Frame, NewFrame
+from holdfast.model.frames import Frame, NewFrame, number_of
 from holdfast.model.states import State
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -110,3 +110,11 @@ def test_the_last_frame_says_how_it_ended() -> None:
     frame = Frame(id=3, attempt=0, type="end", payload=b'{"state":"failed"}', encoding=None, at=AT)
     assert frame.state is State.FAILED
     assert msgspec.json.decode(msgspec.json.encode(frame.view()))["payload"] == {"state": "failed"}
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "\u0661", "9" * 16, "9" * 5_000, "1\n"])
+def test_a_number_of_a_frame_is_a_bounded_decimal(text: str) -> None:
+    """Whatever a header may contain."""
+    assert number_of("12") == 12
+    assert number_of(str(bounds.FRAME_ID)) == bounds.FRAME_ID
+    assert number_of(text) is None

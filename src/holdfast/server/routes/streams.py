@@ -11,7 +11,7 @@ from holdfast import errors
 from holdfast.engine.tails import Tail
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
-from holdfast.model.frames import END, RETRY, Frame
+from holdfast.model.frames import END, RETRY, Frame, number_of
 from holdfast.model.log_lines import LogLine
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
@@ -142,10 +142,11 @@ def _after(call: Call, query: StreamQuery) -> int:
     given = query.cursor or call.request.headers.get(LAST_EVENT_ID)
     if given is None:
         return 0
-    if not given.isascii() or not given.isdecimal() or int(given) > bounds.FRAME_ID:
+    after = number_of(given)
+    if after is None:
         message = f"{LAST_EVENT_ID}: is not the number of a frame"
         raise errors.InvalidInput(message, field=LAST_EVENT_ID)
-    return int(given)
+    return after
 
 
 async def _live(tail: Tail) -> AsyncIterator[Sse]:
