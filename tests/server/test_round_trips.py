@@ -38,7 +38,6 @@ SEVERAL = {
         "hf_execution_steps",
         "hf_execution_history",
     ],
-    "GET /v1/sessions/{id}/files/{file}/content": ["hf_session_read", "hf_session_read"],
     "GET /v1/graphs/{id}": ["hf_graph_describe", "hf_graph_members"],
     "GET /v1/graphs/{id}/layout": ["hf_graph_describe", "hf_graph_members"],
     "GET /v1/executions/{id}/waitpoints/{wp}/token": ["hf_waitpoint_list", "hf_waitpoint_token"],

@@ -31,4 +31,4 @@ async def show(call: Call, id: str, file: str) -> FileView:
 async def read(call: Call, id: str, file: str) -> StreamingResponse:
     """Read the content of a file that a message of a session names."""
     found = await call.engine.files.get(id, file)
-    return attachment(found, call.engine.files.read(id, file))
+    return attachment(found, call.engine.files.content(id, file))
