@@ -169,6 +169,10 @@ class _WatchedSlots(Slots):
         super().give_back()
         self._changed.set()
 
+    def settle(self) -> bool:
+        """Lend nothing: an attempt is busy until its outcome is recorded."""
+        return False
+
 
 class _OverriddenResources(Resources):
     """Resources, some of which a test provides."""

@@ -14,6 +14,7 @@ from holdfast.errors import ExecutionFailed, HoldfastError, TaskNotFound
 from holdfast.model.states import State
 from holdfast.testing import NotIdle, TestApp, TestServer, TestStore
 from holdfast.testing.plugin import Attach
+from tests.support.fault_injection import meanwhile
 
 app = App("embedded://never-opened")
 
@@ -378,3 +379,14 @@ async def test_a_real_worker_can_run_on_the_test_store(t: TestApp) -> None:
         handle = await add.submit(20, 22)
         assert await handle.result(timeout=10) == 42
     assert t.app is app
+
+
+async def test_an_attempt_is_busy_until_its_result_is_recorded(t: TestApp) -> None:
+    """However long the store takes for it."""
+
+    async def take_long() -> None:
+        for _ in range(500):
+            await t.engine.ping()
+
+    with meanwhile(t.engine.store.client, "hf_execution_complete_all", take_long):
+        assert await t.run(add, 1, 2) == 3
