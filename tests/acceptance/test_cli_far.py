@@ -166,7 +166,7 @@ FAR = [
     Case("drain", Place.released, "@ v1-@ --deadline 1h", "revisions ls @"),
     Case("drain", Place.released, "@ v2-@"),
     Case("keyring show", Place.nothing),
-    Case("keyring rotate", Place.nothing, "--grace 2h"),
+    Case("keyring rotate", Place.ring, "--grace 2h"),
     Case("keyring rotate", Place.nothing, "--kid @ --secret-hex xy"),
     Case("graphs ls", Place.tenants_graph, "--tenant @"),
     Case("graphs ls", Place.failed_graph, "--state failed --limit 1"),

@@ -98,6 +98,10 @@ class Place:
     async def nothing(self, name: str) -> None:
         """Make nothing."""
 
+    async def ring(self, name: str) -> None:  # noqa: ARG002 - a store has one
+        """Make a key that signs tokens."""
+        await self.engine.keyring.rotate()
+
     async def waiting(self, name: str) -> None:
         """Submit an execution to a lane of its own."""
         tags = {"name": name}

@@ -36,12 +36,13 @@ def happens(call: str) -> None:
 
 async def attempt(app: App, work: Task[[], str, str]) -> None:
     """Run a worker until the task has ended."""
-    async with app.worker(WorkerSettings(lease_ms=60_000)):
+    async with app:
         handle = await work.options(id=work.name).submit()
         with contextlib.suppress(HoldfastError):
-            # The worker that died cannot.
+            # The worker that died cannot. The next one holds no lease yet.
             await app.engine.revoke_lease(handle.id)
-        print(await handle.result(), flush=True)
+        async with app.worker(WorkerSettings(lease_ms=60_000)):
+            print(await handle.result(), flush=True)
 
 
 def run(name: str) -> None:
