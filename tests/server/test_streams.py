@@ -83,6 +83,22 @@ async def test_a_wrong_frame_refuses_the_batch(
     assert code_of(await append(anyone, one, stale, text("x"))) == (409, "stale_lease")
 
 
+async def test_the_last_frames_come_with_the_end(anyone: httpx.AsyncClient) -> None:
+    """A summary among them refuses the end, and nothing is written; a repeated end adds nothing."""
+    one = await submit(anyone)
+    held = (await claim(anyone))["lease"]
+    path = f"/v1/executions/{one}"
+    summary = {"type": "summary", "payload": {"a": 1}}
+    wrong = {"lease": held, "result": 1, "frames": [text("x"), summary]}
+    assert code_of(await anyone.post(f"{path}/complete", json=wrong)) == (422, "invalid_input")
+    assert (await anyone.get(path)).json()["state"] == "active"
+    right = {"lease": held, "result": 1, "frames": [text("a"), text("b")]}
+    for _ in range(2):
+        assert (await anyone.post(f"{path}/complete", json=right)).json() == {"state": "completed"}
+    items = (await anyone.get(f"{path}/stream")).json()["items"]
+    assert [frame["payload"] for frame in items] == ["a", "b"]
+
+
 async def test_a_document_is_kept(anyone: httpx.AsyncClient) -> None:
     """Summary frames are merge patches into it."""
     one = await submit(anyone)

@@ -12,19 +12,18 @@
 local OK = { 'ok' }
 
 --- End an execution that is not plain, or refuse to.
-local function complete(tag, id, fence, result, content_type, last, now)
-  local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'completed')
+local function complete(tag, id, fence, result, content_type, last, call)
+  local rec, refusal, ended = lease.check_ending(tag, id, fence, call.now, 'completed')
   if not rec then return ended and OK or refusal end
-  if last then carried.conclude(tag, id, rec, last, now) end
+  if last then carried.conclude(tag, id, rec, last, call.now, call.bounds) end
   local changes = {}
   record.put_result(tag, id, result, content_type, changes)
-  finish.now(tag, id, rec, 'completed', now, changes)
+  finish.now(tag, id, rec, 'completed', call.now, changes)
   return OK
 end
 
 local function run(tag, args, tenant)
-  local now = clock.now(tag)
-  local plain, answers, i = plain_ends.open(now), { 'ok' }, 1
+  local call, answers, i = plain_ends.open(clock.now(tag)), { 'ok' }, 1
   while i <= #args do
     local id, fence, result, content_type, count = unpack(args, i, i + 4)
     i = i + 5
@@ -34,9 +33,9 @@ local function run(tag, args, tenant)
       i = i + 5 * count
     end
     local answer = tenant and ownership.execution(tag, id, tenant)
-    if not answer and plain_ends.complete(tag, id, fence, result, content_type, last, plain) then answer = OK end
-    answers[#answers + 1] = answer or complete(tag, id, fence, result, content_type, last, now)
+    if not answer and plain_ends.complete(tag, id, fence, result, content_type, last, call) then answer = OK end
+    answers[#answers + 1] = answer or complete(tag, id, fence, result, content_type, last, call)
   end
-  plain_ends.close(tag, plain)
+  plain_ends.close(tag, call)
   return answers
 end

@@ -322,8 +322,8 @@ def _check_state(record: Record) -> Iterator[str]:
     if state is State.ACTIVE and ("timeout_at" in record) != ("attempt_timeout" in record):
         yield "has a time-out without reason, or none"
     # The next turn of a session has a time of its own.
-    anew = "session" in record and "timeout_left" not in record
-    if is_open and not anew and ("timeout_left" in record) != ("attempt_timeout" in record):
+    restarted = "session" in record and "timeout_left" not in record
+    if is_open and not restarted and ("timeout_left" in record) != ("attempt_timeout" in record):
         yield "has time left without reason, or none"
     kind = AttemptKind(record.get("turn", b"initial").decode())
     vector = state_vector(state, hold, kind, attempt_open=is_open)

@@ -6,7 +6,7 @@
 local plain_ends = {}
 
 --- What the ends of one call have in common.
-function plain_ends.open(now) return { now = now, now_text = tostring(now), cohorts = {} } end
+function plain_ends.open(now) return { now = now, now_text = tostring(now), cohorts = {}, bounds = {} } end
 
 --- Whether a lease that ends at `due` has ended. Leases that were claimed together end together.
 local function is_late(call, due)
@@ -33,7 +33,7 @@ function plain_ends.complete(tag, id, fence, result, content_type, last, call)
   if is_late(call, found[4]) then return false end
   local cohort = cohort_of(tag, call, found[5], found[6], found[7])
   cohorts.add(cohort, id, found[8])
-  if last then carried.conclude(tag, id, carried.holder(tag, id, found[5]), last, call.now) end
+  if last then carried.conclude(tag, id, carried.holder(tag, id, found[5]), last, call.now, call.bounds) end
   if content_type == '' and record.is_inline(result) then
     server.call(
       'HSET', key, 'state', 'completed', 'ended', call.now_text, 'due', cohort.due_text, 'result', result

@@ -19,10 +19,11 @@ function carried.holder(tag, id, tenant)
   return { tenant = tenant, attempts = found[1], turn = found[2] or nil, streamed = found[3] or nil }
 end
 
---- Write the last frames of a holder.
-function carried.conclude(tag, id, rec, last, now)
+--- Write the last frames of a holder; `bounds` remembers those of tenants for one call.
+function carried.conclude(tag, id, rec, last, now, bounds)
   local stream = frames.open(tag, id)
   local added = frames.unsaid(stream, rec, last)
   if not rec.streamed then server.call('HSET', keys.record(tag, id), 'streamed', '1') end
-  frames.append(tag, id, stream, rec, now, added, frames.bounds_of(tag, rec.tenant))
+  bounds[rec.tenant] = bounds[rec.tenant] or frames.bounds_of(tag, rec.tenant)
+  frames.append(tag, id, stream, rec, now, added, bounds[rec.tenant])
 end
