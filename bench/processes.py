@@ -58,13 +58,13 @@ class Processor:
         text = (await self._engine.store.client.call(["INFO", "cpu"])).decode()
         valkey = sum(float(s) for s in re.findall(r"used_cpu_(?:user|sys):([\d.]+)", text))
         return {
-            **{name: _seconds(pid) for name, pid in self._processes.items()},
+            **{name: processor_seconds(pid) for name, pid in self._processes.items()},
             "Valkey": valkey,
             "callers and provider": time.process_time(),
         }
 
 
-def _seconds(pid: int) -> float:
+def processor_seconds(pid: int) -> float:
     """Return the processor time of a process so far; 0 where the system does not say."""
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():

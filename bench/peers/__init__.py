@@ -1,0 +1,1 @@
+"""Holdfast beside the queues and engines that users would otherwise choose, in one run."""

@@ -1,0 +1,136 @@
+"""One measurement: a producer process submits tasks, then one worker process drains them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import struct
+import tempfile
+import time
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from bench.peers.peer import Peer
+from bench.processes import processor_seconds
+from holdfast.engine import open_engine
+from holdfast.testing.polling import wait_for
+
+#: No peer takes this long to start, or between two tasks.
+_STALLED_S = 60
+_LOOK_S = 0.01
+
+
+class Stalled(Exception):
+    """A peer did not take or run its tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one measurement saw."""
+
+    count: int
+    submit_s: float
+    drain_s: float
+    worker_cpu_s: float
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Rates, and the worker's processor time for each task."""
+        return {
+            "end to end /s": self.count / (self.submit_s + self.drain_s),
+            "submit /s": self.count / self.submit_s,
+            "drain /s": self.count / self.drain_s,
+            "worker CPU us per task": self.worker_cpu_s / self.count * 1e6,
+        }
+
+
+async def measure(peer: Peer, python: Path, port: int, count: int) -> Result:
+    """Submit tasks with one process, then run them with one worker."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-peers-") as folder:
+        store = peer.store.format(port=port, folder=folder)
+        ledger = Path(folder, "ledger")
+        environment = {**os.environ, "BENCH_STORE": store, "BENCH_LEDGER": str(ledger)}
+        async with _running(peer.submit(python, count), peer.folder, environment) as producer:
+            said, problem = await producer.communicate()
+            if producer.returncode:
+                raise Stalled(f"{peer.name} could not submit: {problem.decode()[-2_000:]}")
+            submit_s = float(said.split()[-1])
+        log = Path(folder, "worker.log")
+        with log.open("wb") as output:
+            command = peer.worker(python, store)
+            async with _running(command, peer.folder, environment, output) as worker:
+                try:
+                    await _ran(ledger, 1)
+                    started_s = _session_seconds(worker.pid)
+                    await _ran(ledger, count)
+                except Stalled as error:
+                    raise Stalled(f"{peer.name} {error}: {log.read_text()[-2_000:]}") from None
+                if peer.settles:
+                    await _settled(store, count)
+                ended = time.monotonic()
+                cpu_s = _session_seconds(worker.pid) - started_s
+        (first_ns,) = struct.unpack_from("<q", ledger.read_bytes())
+    return Result(count, submit_s, ended - first_ns / 1e9, cpu_s)
+
+
+@contextlib.asynccontextmanager
+async def _running(
+    command: list[str], folder: Path, environment: Mapping[str, str], output: IO[bytes] | int = PIPE
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a command in a session of its own; end all of it with the block."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=folder,
+        env=environment,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+async def _ran(ledger: Path, count: int) -> None:
+    """Wait until the ledger has this many entries."""
+    seen, deadline = 0, time.monotonic() + _STALLED_S
+    while seen < count:
+        await asyncio.sleep(_LOOK_S)
+        now = ledger.stat().st_size // 8 if ledger.exists() else 0
+        if now > seen:
+            seen, deadline = now, time.monotonic() + _STALLED_S
+        elif time.monotonic() > deadline:
+            raise Stalled(f"ran {seen:,} of {count:,} tasks, and no more for a minute")
+
+
+async def _settled(store: str, count: int) -> None:
+    """Wait until the store says that all have completed: what Holdfast calls done."""
+    async with open_engine(store, maintenance=False) as engine:
+
+        async def all_completed() -> bool:
+            counts = await engine.count()
+            return sum(one.count for one in counts if one.state == "completed") >= count
+
+        await wait_for(all_completed)
+
+
+def _session_seconds(pid: int) -> float:
+    """Return the processor time of all processes of a session."""
+    processes = (int(path.parent.name) for path in Path("/proc").glob("[0-9]*/stat"))
+    return sum(processor_seconds(one) for one in processes if _session(one) == pid)
+
+
+def _session(pid: int) -> int:
+    """Return the session of a process; 0 if it has gone."""
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
