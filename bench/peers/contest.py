@@ -9,7 +9,7 @@ import signal
 import struct
 import tempfile
 import time
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import IO
 from bench.peers.peer import Peer
 from bench.processes import processor_seconds
 from holdfast.engine import open_engine
+from holdfast.store.valkey.ports import free_port
 from holdfast.testing.polling import wait_for
 
 #: No peer takes this long to start, or between two tasks.
@@ -52,29 +53,54 @@ class Result:
 async def measure(peer: Peer, python: Path, port: int, count: int) -> Result:
     """Submit tasks with one process, then run them with one worker."""
     with tempfile.TemporaryDirectory(prefix="holdfast-peers-") as folder:
-        store = peer.store.format(port=port, folder=folder)
-        ledger = Path(folder, "ledger")
-        environment = {**os.environ, "BENCH_STORE": store, "BENCH_LEDGER": str(ledger)}
-        async with _running(peer.submit(python, count), peer.folder, environment) as producer:
-            said, problem = await producer.communicate()
-            if producer.returncode:
-                raise Stalled(f"{peer.name} could not submit: {problem.decode()[-2_000:]}")
-            submit_s = float(said.split()[-1])
-        log = Path(folder, "worker.log")
-        with log.open("wb") as output:
-            command = peer.worker(python, store)
-            async with _running(command, peer.folder, environment, output) as worker:
-                try:
-                    await _ran(ledger, 1)
-                    started_s = _session_seconds(worker.pid)
-                    await _ran(ledger, count)
-                except Stalled as error:
-                    raise Stalled(f"{peer.name} {error}: {log.read_text()[-2_000:]}") from None
-                if peer.settles:
-                    await _settled(store, count)
-                ended = time.monotonic()
-                cpu_s = _session_seconds(worker.pid) - started_s
-        (first_ns,) = struct.unpack_from("<q", ledger.read_bytes())
+        async with _served(peer, folder, port) as store:
+            return await _measure(peer, python, store, count, Path(folder))
+
+
+@contextlib.asynccontextmanager
+async def _served(peer: Peer, folder: str, port: int) -> AsyncIterator[str]:
+    """Start the peer's own server if it has one; yield where its tasks are kept."""
+    if not peer.server:
+        yield peer.store.format(port=port, folder=folder)
+        return
+    own = free_port()
+    command = [word.format(port=own, folder=folder) for word in peer.server]
+    async with _running(command, peer.folder, os.environ, DEVNULL):
+
+        async def is_open() -> bool:
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection("127.0.0.1", own)
+                writer.close()
+                return True
+            return False
+
+        await wait_for(is_open)
+        yield peer.store.format(port=own)
+
+
+async def _measure(peer: Peer, python: Path, store: str, count: int, folder: Path) -> Result:
+    ledger = folder / "ledger"
+    environment = {**os.environ, "BENCH_STORE": store, "BENCH_LEDGER": str(ledger)}
+    async with _running(peer.submit(python, count), peer.folder, environment) as producer:
+        said, problem = await producer.communicate()
+        if producer.returncode:
+            raise Stalled(f"{peer.name} could not submit: {problem.decode()[-2_000:]}")
+        submit_s = float(said.split()[-1])
+    log = folder / "worker.log"
+    with log.open("wb") as output:
+        command = peer.worker(python, store)
+        async with _running(command, peer.folder, environment, output) as worker:
+            try:
+                await _ran(ledger, 1)
+                started_s = _session_seconds(worker.pid)
+                await _ran(ledger, count)
+            except Stalled as error:
+                raise Stalled(f"{peer.name} {error}: {log.read_text()[-2_000:]}") from None
+            if peer.settles:
+                await _settled(store, count)
+            ended = time.monotonic()
+            cpu_s = _session_seconds(worker.pid) - started_s
+    (first_ns,) = struct.unpack_from("<q", ledger.read_bytes())
     return Result(count, submit_s, ended - first_ns / 1e9, cpu_s)
 
 

@@ -22,6 +22,8 @@ def python_of(peer: Peer) -> Path:
     """Return the interpreter that runs a peer's programs; install the peer first if need be."""
     if not peer.needs:
         return Path(sys.executable)
+    if peer.server and shutil.which(peer.server[0]) is None:
+        raise NotInstalled(f"it needs the command `{peer.server[0]}` on the PATH")
     if (peer.folder / "package.json").exists():
         _install_packages(peer)
         return Path(sys.executable)

@@ -23,6 +23,8 @@ class Peer:
     folder: Path = field(default=PROGRAMS)
     #: Where it keeps its tasks.
     store: str = "redis://127.0.0.1:{port}/0"
+    #: The command of a server of its own, which must be installed; it listens on the port.
+    server: tuple[str, ...] = ()
     #: The end is when the store has every result, not when the last task ran.
     settles: bool = False
 
@@ -99,5 +101,17 @@ PEERS = (
         ("dbos>=3.3,<4",),
         share=0.05,
         store="sqlite:///{folder}/bench.sqlite",
+    ),
+    Peer(
+        "Temporal",
+        ("temporal_tasks.py",),
+        ("temporal_tasks.py", "worker"),
+        ("temporalio>=1.7,<2",),
+        share=0.05,
+        store="127.0.0.1:{port}",
+        server=(
+            *("temporal", "server", "start-dev", "--headless", "--port", "{port}"),
+            *("--db-filename", "{folder}/temporal.sqlite", "--log-level", "error"),
+        ),
     ),
 )
