@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.terminal import inputs, opening
-from holdfast.cli.terminal.options import StoreOption
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.cli.worker import LogLevel, configure_logging
 from holdfast.errors import InvalidInput
 from holdfast.model.store_urls import is_remote
@@ -30,9 +30,9 @@ def mcp(
             show_default="all that workers have published",
         ),
     ] = None,
-    operate: Annotated[
-        bool, typer.Option("--operate/--no-operate", help="Serve tools for operators, too.")
-    ] = True,
+    no_operate: Annotated[
+        bool, typer.Option("--no-operate", help="Serve no tools for operators.")
+    ] = False,
     tenant: Annotated[
         str | None,
         typer.Option(
@@ -43,16 +43,17 @@ def mcp(
     ] = None,
     wait: Annotated[
         str,
-        typer.Option("--wait", metavar="SECONDS", help="How long a tool waits for its result."),
+        typer.Option("--wait", metavar="TIME", help="How long a tool waits for its result."),
     ] = "20s",
     max_chars: Annotated[
         int, typer.Option("--max-chars", help="The longest result that is returned at once.")
     ] = 50_000,
     log_level: LogLevel = "warning",
     store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Serve tasks and operations as MCP tools on stdin and stdout, for agents."""
-    configure_logging(log_level, as_json=False)
+    configure_logging(log_level, as_json=as_json)
     try:
         from holdfast.integrations.mcp import Desk, new_server, serve_stdio
     except ModuleNotFoundError as error:
@@ -65,7 +66,9 @@ def mcp(
         async with _opened(text, tenant) as engine:
             whose = tenant or (await engine.api_keys.me()).tenant
             desk = Desk(engine, whose, wait_s, max_chars)
-            await serve_stdio(new_server(desk, tasks=inputs.names(tasks or ()), operate=operate))
+            await serve_stdio(
+                new_server(desk, tasks=inputs.names(tasks or ()), operate=not no_operate)
+            )
 
     asyncio.run(serve())
 
