@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
+from pathlib import Path
 
 from django.db import connection
 from django.db.transaction import atomic
 from django.utils import timezone
 
 from holdfast import Context, SyncContext
-from holdfast.integrations.django import app, transaction
+from holdfast.integrations.django import app, submit, transaction
 from tests.acceptance.apps.bakery.models import Order
 
 _INSERT = (
@@ -75,3 +78,21 @@ def sell_inside(ctx: SyncContext) -> None:
     """Book inside of another transaction, which is refused."""
     with atomic():
         transaction(ctx, "book", book, "inside")
+
+
+@app.task
+def deliver(ctx: SyncContext, name: str) -> str:
+    """Book, then die once without warning."""
+    transaction(ctx, "book", book, name)
+    was_here = Path(os.environ["BAKERY_DATABASE"] + ".dead")
+    if not was_here.exists():
+        was_here.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return f"delivered, {Order.objects.count()} booked"
+
+
+def order_and_die(name: str) -> None:
+    """Submit in a transaction, and die as soon as it is committed."""
+    with atomic():
+        submit(deliver.options(id=f"deliver-{name}"), name)
+    os.kill(os.getpid(), signal.SIGKILL)
