@@ -52,7 +52,7 @@ async def calling(
     """Call a tool; continue when the client has heard of its progress."""
     is_heard = asyncio.Event()
 
-    async def progress(*_progress: object) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         is_heard.set()
 
     meta: Any = {KEY: tool}

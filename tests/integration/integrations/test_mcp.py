@@ -122,11 +122,10 @@ async def test_tasks_are_tools(near: Engine) -> None:
         assert code(await client.call_tool("reverse", {"base64": "!"})) == "invalid_input"
 
         # A client that is not sure whether its call arrived repeats it with the key.
-        ids = [
-            value(await client.call_tool("add", {"a": 1}, meta={KEY: "k1"}))["id"]  # type: ignore[typeddict-unknown-key]
-            for _ in range(2)
-        ]
-        assert ids[0] == ids[1]
+        meta: Any = {KEY: "k1"}
+        calls = [await client.call_tool("add", {"a": 1}, meta=meta) for _ in range(2)]
+        first, second = (value(call)["id"] for call in calls)
+        assert first == second
 
 
 async def test_operators_have_tools(near: Engine) -> None:
@@ -176,7 +175,7 @@ async def test_a_client_that_asks_for_progress_gets_it(near: Engine) -> None:
     """How far the execution is, while the call waits."""
     heard: list[str] = []
 
-    async def progress(_seconds: float, _total: float | None, message: str | None) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         heard.append(message or "")
 
     async with Client(new_server(Desk(near, wait_s=3), operate=False)) as client:

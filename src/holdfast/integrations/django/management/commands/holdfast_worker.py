@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from holdfast.errors import HoldfastError
 from holdfast.integrations.django.project import app
 from holdfast.worker.durations import to_ms
+from holdfast.worker.opening import opened
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
 
 
@@ -50,7 +51,7 @@ class Command(BaseCommand):
             raise CommandError(f"{error.code}: {error}") from error
 
     async def _work(self, settings: WorkerSettings) -> None:
-        async with app:
+        async with opened(app):
             worker = Worker(app, settings)
             tasks = ", ".join(sorted(app.tasks)) or "none"
             self.stdout.write(f"worker {worker.instance} runs: {tasks}")
