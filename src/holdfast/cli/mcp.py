@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
+Tasks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--task",
+        metavar="NAME",
+        help="A task that is a tool; repeatable.",
+        show_default="all that workers have published",
+    ),
+]
+
 
 def mcp(
     *,
-    tasks: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--task",
-            metavar="NAME",
-            help="A task that is a tool; repeatable.",
-            show_default="all that workers have published",
-        ),
-    ] = None,
+    tasks: Tasks = None,
     no_operate: Annotated[
         bool, typer.Option("--no-operate", help="Serve no tools for operators.")
     ] = False,
