@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from holdfast.engine import Engine, open_engine
 from holdfast.integrations.mcp.server import KEY
@@ -42,7 +43,8 @@ def tools(store: str, **environment: str) -> Client:
     """Start `holdfast mcp`, and return a client of it."""
     args = ["-m", "holdfast.cli", "mcp", "--store", store, "--wait", "600"]
     env = {**os.environ, **environment}
-    return Client(StdioServerParameters(command=sys.executable, args=args, env=env, cwd=ROOT))
+    given = StdioServerParameters(command=sys.executable, args=args, env=env, cwd=ROOT)
+    return Client(stdio_client(given))
 
 
 @contextlib.asynccontextmanager
