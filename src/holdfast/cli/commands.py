@@ -70,6 +70,11 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "Run the tasks of an app. SIGTERM or Ctrl-C drains; a second one stops at once.",
             "worker",
         ),
+        "mcp": Entry(
+            "mcp",
+            "Serve tasks and operations as MCP tools on stdin and stdout, for agents.",
+            "mcp",
+        ),
     },
     "Conversations": {
         "chat": Entry(

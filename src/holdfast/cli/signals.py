@@ -18,12 +18,13 @@ from holdfast.cli.terminal.options import (
     Since,
     StoreOption,
 )
-from holdfast.cli.waitpoints import Answered, find, user
+from holdfast.cli.waitpoints import Answered, user
 from holdfast.errors import InvalidInput
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.model.tokens import person_of
 from holdfast.model.waitpoints import Effect, NewSignal, Source
+from holdfast.operate.answering import find
 
 if TYPE_CHECKING:
     from holdfast.api import Engine

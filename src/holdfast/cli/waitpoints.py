@@ -12,13 +12,11 @@ import typer
 from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
-from holdfast.errors import InvalidInput, WaitpointNotFound
 from holdfast.model.waitpoints import (
     Inbox,
     InboxItem,
     Signal,
     Waitpoint,
-    WaitpointState,
     parse_waitpoint_id,
 )
 
@@ -174,22 +172,6 @@ def revoke(
         f"{waitpoint} is closed: {why}",
         as_json=as_json,
     )
-
-
-async def find(engine: Engine, name: str) -> str:
-    """Return the waitpoint with this id, or the only waitpoint of the execution with this id."""
-    if "~w" in name:
-        return name
-    points = [
-        point for point in await engine.waitpoints.of(name) if point.state is WaitpointState.OPEN
-    ]
-    if len(points) == 1:
-        return points[0].id
-    if not points:
-        raise WaitpointNotFound(f"execution {name} is not waiting for an answer", id=name)
-    listed = ", ".join(f"{point.id} ({point.name})" for point in points)
-    message = f"execution {name} waits at {len(points)} waitpoints; choose one: {listed}"
-    raise InvalidInput(message, field="waitpoint", waitpoints=[point.id for point in points])
 
 
 def user() -> str:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
+import django
 import pytest
 
 from holdfast.testing.servers import TestServer
+
+# Models can be imported only after this.
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.acceptance.apps.bakery.settings")
+django.setup()
 
 
 @pytest.fixture

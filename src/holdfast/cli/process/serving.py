@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,14 +14,13 @@ import uvloop
 from holdfast.api import Engine
 from holdfast.cli.process import banner
 from holdfast.cli.terminal import output
-from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.errors import HoldfastError
 from holdfast.model.files import FileLimits
 from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.worker.app import App
+from holdfast.worker.opening import opened
 from holdfast.worker.revisions import judging
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
-
-log: logging.Logger = logging.getLogger(__name__)
 
 _PARENT_LOOK_S = 1.0
 #: Objects of a running execution. Python searches for garbage when as many new objects exist as all
@@ -58,22 +56,6 @@ def serve(
 
     gc.set_threshold(max(gc.get_threshold()[0], settings.slots * _OBJECTS_OF_SLOT))
     return uvloop.run(work())
-
-
-@contextlib.asynccontextmanager
-async def opened(app: App) -> AsyncIterator[None]:
-    """Open the app; wait while its store is unavailable, unless it is embedded."""
-    async with contextlib.AsyncExitStack() as stack:
-        opened = False
-        while not opened:
-            try:
-                await stack.enter_async_context(app)
-                opened = True
-            except StoreUnavailable as error:
-                if app.store.startswith("embedded:"):
-                    raise
-                log.warning("the worker is waiting for its store: %s", error)
-        yield
 
 
 @contextlib.asynccontextmanager

@@ -1,12 +1,7 @@
-"""Effects in SQL that happen exactly once: the step is recorded in the transaction of its effect.
-
-Holdfast records a step after it ran. A process that dies in between runs it again. Here the result
-is also a row, committed with the effect: a later attempt finds the row, and does not repeat it.
-"""
+"""Effects in SQL that happen exactly once, through sessions of SQLAlchemy."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar, TypeVarTuple, overload
 
@@ -15,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
 from holdfast.errors import InvalidInput
+from holdfast.integrations.effects import EffectStep
 from holdfast.integrations.sqlalchemy.tables import Effect
 from holdfast.worker.context import Context
-from holdfast.worker.stepping import result_encoding
 from holdfast.worker.sync_context import SyncContext
 
 R = TypeVar("R")
@@ -83,38 +78,16 @@ def transaction(  # type: ignore[misc]
     return ctx.step(name, step.hinted(run_blocking))
 
 
-class _Step:
-    """The row of a step."""
-
-    def __init__(self, ctx: Context | SyncContext, name: str, fn: Callable[..., Any]) -> None:
-        self._ctx = ctx
-        self._name = name
-        self._encoding = result_encoding(fn)
-        self._key = hashlib.sha256(ctx.idempotency_key(name).encode()).hexdigest()
+class _Step(EffectStep):
+    """A step that has a row."""
 
     def find(self, session: Session) -> bytes | None:
         """Return the result that an earlier attempt committed, or one that runs at this moment."""
-        return session.scalar(select(Effect.result).where(Effect.key == self._key))
+        return session.scalar(select(Effect.result).where(Effect.key == self.key))
 
     def keep(self, session: Session, result: bytes) -> None:
         """Write the row; it fails if another attempt has committed it meanwhile."""
-        # A worker that has lost its lease must not commit.
-        self._ctx.check()
-        row = {"key": self._key, "execution": self._ctx.id, "step": self._name, "result": result}
-        session.execute(insert(Effect).values(row))
-
-    def encode(self, value: Any) -> bytes:
-        """Encode a result by the hint of the function."""
-        return self._encoding.encode_result(value, self._ctx.claim.kind, self._name)
-
-    def decode(self, result: bytes) -> Any:
-        """Return a result as the function returned it."""
-        return self._encoding.decode(result)
-
-    def hinted(self, run: Callable[[], Any]) -> Callable[[], Any]:
-        """Give a function the result hint of the step, by which it is recorded."""
-        run.__annotations__["return"] = self._encoding.hint
-        return run
+        session.execute(insert(Effect).values(self.row(result)))
 
 
 def _check(ctx: object, session: object) -> None:

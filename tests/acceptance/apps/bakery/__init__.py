@@ -1,0 +1,1 @@
+"""A bakery as a project of Django."""
