@@ -23,6 +23,7 @@ from holdfast.api.lanes import Lanes
 from holdfast.api.operability import Operability
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
+from holdfast.api.redactions import Redactions
 from holdfast.api.rules import Rules
 from holdfast.api.schedules import Schedules
 from holdfast.api.sessions import Sessions
@@ -49,6 +50,7 @@ __all__ = [
     "Operability",
     "Queues",
     "Quotas",
+    "Redactions",
     "Rules",
     "Schedules",
     "Sessions",

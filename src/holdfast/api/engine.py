@@ -26,6 +26,7 @@ from holdfast.api.operability import Operability
 from holdfast.api.packs import Packs
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
+from holdfast.api.redactions import Redactions
 from holdfast.api.rollouts import Rollouts
 from holdfast.api.schedules import Schedules
 from holdfast.api.secrets import Secrets
@@ -73,6 +74,7 @@ class Engine(ABC):
     workers: Workers
     tasks: Tasks
     api_keys: ApiKeys
+    redactions: Redactions
     audit: Audit
     keyring: SigningKeys
     secrets: Secrets
