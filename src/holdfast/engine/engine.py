@@ -21,6 +21,7 @@ from holdfast.engine.courier import Courier
 from holdfast.engine.drainer import Drainer
 from holdfast.engine.endpoints import Endpoints
 from holdfast.engine.executions import Executions
+from holdfast.engine.feeds import Feeds
 from holdfast.engine.file_sweeper import FileSweeper
 from holdfast.engine.files import Files
 from holdfast.engine.graphs import Graphs
@@ -86,6 +87,7 @@ class Engine(StoreEngine):
         self.archive: StoreArchive = StoreArchive(store)
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.changes: Changes = Changes(store)
+        self.feeds: Feeds = Feeds(store, self.queues)
         self.operability: Operability = Operability(self)
         # The rest need only the store, and offer only their contract.
         add_nouns(self, "holdfast.engine", store)

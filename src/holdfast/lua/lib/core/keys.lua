@@ -132,6 +132,7 @@ function keys.settings(tag) return tag .. ':settings' end
 function keys.meta(tag) return tag .. ':meta' end
 function keys.feeds(tag) return tag .. ':feeds' end
 function keys.feed(tag, tenant) return tag .. ':feed:' .. tenant end
+function keys.feed_marks(tag, tenant) return tag .. ':feed_marks:' .. tenant end
 
 -- Short-lived memory of calls, kept by TTL.
 function keys.ack(tag) return tag .. ':ack' end
