@@ -18,6 +18,7 @@ from holdfast.api.executions import Executions
 from holdfast.api.feeds import Feeds
 from holdfast.api.files import Files
 from holdfast.api.graphs import Graphs
+from holdfast.api.histories import Histories
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
 from holdfast.api.operability import Operability
@@ -46,6 +47,7 @@ __all__ = [
     "Feeds",
     "Files",
     "Graphs",
+    "Histories",
     "Lanes",
     "Operability",
     "Queues",

@@ -20,6 +20,7 @@ from holdfast.api.executions import Executions
 from holdfast.api.feeds import Feeds
 from holdfast.api.files import Files
 from holdfast.api.graphs import Graphs
+from holdfast.api.histories import Histories
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
 from holdfast.api.operability import Operability
@@ -75,6 +76,7 @@ class Engine(ABC):
     tasks: Tasks
     api_keys: ApiKeys
     redactions: Redactions
+    histories: Histories
     audit: Audit
     keyring: SigningKeys
     secrets: Secrets

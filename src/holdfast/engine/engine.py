@@ -25,6 +25,7 @@ from holdfast.engine.feeds import Feeds
 from holdfast.engine.file_sweeper import FileSweeper
 from holdfast.engine.files import Files
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.historian import Historian
 from holdfast.engine.keyring import SigningKeys
 from holdfast.engine.opened_endpoints import OpenedEndpoints
 from holdfast.engine.payloads import Payloads
@@ -104,6 +105,7 @@ class Engine(StoreEngine):
             Announcer(self.store, self.executions, self.keyring, self.webhooks),
             Replying(self.store, self.opened_endpoints),
             FileSweeper(self.files),
+            Historian(self.store, self.queues),
             Reporter(self.store, self.services),
         ):
             self.services.start(service)

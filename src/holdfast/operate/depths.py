@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from holdfast.errors import QueueNotFound
-from holdfast.model.queues import Queue
+from holdfast.model.queues import Queue, QueueStats
 from holdfast.model.snapshots import QueueDepth
 
 if TYPE_CHECKING:
@@ -18,17 +18,25 @@ MOST_QUEUES = 100
 
 async def depths(queues: Queues, tenant: str | None) -> list[QueueDepth]:
     """Count the messages of the first queues by name, and of one more if there are more."""
+    return [_depth(queue, stats) for queue, stats in await counted(queues, tenant)]
+
+
+async def counted(queues: Queues, tenant: str | None) -> list[tuple[Queue, QueueStats]]:
+    """Return the same queues with their counts, without those that were deleted meanwhile."""
     listed = await queues.list(limit=MOST_QUEUES + 1, tenant=tenant)
-    found = await asyncio.gather(*(_depth(queues, queue) for queue in listed))
-    return [depth for depth in found if depth is not None]
+    found = await asyncio.gather(*(_stats(queues, queue) for queue in listed))
+    return [(queue, stats) for queue, stats in zip(listed, found, strict=True) if stats is not None]
 
 
-async def _depth(queues: Queues, queue: Queue) -> QueueDepth | None:
-    """Count the messages of a queue; None if it was deleted meanwhile."""
+async def _stats(queues: Queues, queue: Queue) -> QueueStats | None:
     try:
-        groups = (await queues.stats(queue.name)).groups.values()
+        return await queues.stats(queue.name)
     except QueueNotFound:
         return None
+
+
+def _depth(queue: Queue, stats: QueueStats) -> QueueDepth:
+    groups = stats.groups.values()
     return QueueDepth(
         queue=queue.name,
         mode=queue.settings.mode,

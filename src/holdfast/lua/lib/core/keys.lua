@@ -178,6 +178,10 @@ function keys.service_expiries(tag) return tag .. ':service_expiries' end
 function keys.keyring(tag) return tag .. ':keyring' end
 function keys.sealing_keys(tag) return tag .. ':sealing' end
 
+-- What happened in the last hour or week. SERIES is NOUN|TENANT|NAME.
+function keys.history(tag, span, series) return tag .. ':history:' .. span .. '|' .. series end
+function keys.history_counts(tag) return tag .. ':history_counts' end
+
 function keys.object(tag, name) return tag .. ':o:' .. name end
 function keys.objects(tag) return tag .. ':objects' end
 function keys.access(tag, id) return tag .. ':access:' .. id end
