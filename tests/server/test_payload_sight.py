@@ -197,7 +197,7 @@ async def test_a_key_without_payloads_reads_none(serve: Serve) -> None:
         await engine.redactions.add("**.secret", kind="plant.*", tenant=OURS)
         await engine.redactions.add("text", tenant=OURS)
         await engine.redactions.add("message", tenant=OURS)
-        redacted = await _walk(site, await site.key("viewer"), samples)
+        redacted = await _walk(site, await site.key("viewer", payloads=Payloads.REDACTED), samples)
         assert _found(redacted) <= FREE
         assert REDACTED in redacted["/v1/executions/{id}/input"]
 
@@ -216,7 +216,7 @@ FREE = {
 async def test_rules_are_the_same_near_and_far(serve: Serve) -> None:
     """Added over HTTP, listed near; a tenant's admin has those of its own tenant only."""
     async with serve(rate=0) as site:
-        key = await site.key()
+        key = await site.key(payloads=Payloads.REDACTED)
         async with Client(site.url, key=key) as far:
             rule = await far.redactions.add("card.number", kind="pay.*", tenant=OURS)
             await far.redactions.add("card.number", kind="pay.*", tenant=OURS)
@@ -243,7 +243,9 @@ async def test_rules_do_not_reach_workers(serve: Serve) -> None:
     async with serve() as site:
         await site.engine.redactions.add("secret")
         await site.engine.submit("plant.seed", tenant=OURS, input=PAYLOAD)
-        async with Client(site.url, key=await site.key("worker")) as far:
+        async with Client(
+            site.url, key=await site.key("worker", payloads=Payloads.REDACTED)
+        ) as far:
             async with far.claimer(worker="w", lanes=["default"]) as claimer:
                 (claim,) = await claimer.claim(1, 60_000)
             assert claim.input == PAYLOAD

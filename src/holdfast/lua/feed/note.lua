@@ -8,7 +8,7 @@
 --- @requires lib/core/keys lib/stream/feed
 
 local function run(tag, args)
-  local tenant, noun, whole = unpack(args)
+  local tenant, noun, whole, _ = unpack(args)
   if not feed.has_nouns(tag, tenant) then return { 'ok', 0 } end
   local key, noted, here = keys.feed_marks(tag, tenant), 0, {}
   local is_first = server.call('HSETNX', key, noun, '') == 1

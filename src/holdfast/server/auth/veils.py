@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import Forbidden, HoldfastError
 from holdfast.model.api_keys import Role
-from holdfast.model.sight import Payloads, RedactionRule, paths_for
+from holdfast.model.sight import EVERY_KIND, Payloads, RedactionRule, paths_for
 from holdfast.server.auth.identity import FRESH_S
 from holdfast.server.http.declare import Bare, Scope
 from holdfast.server.views.veil import CLEAR, Veil
@@ -45,7 +45,8 @@ class Veils:
         if not rules:
             return CLEAR
         tenant, kind = call.tenant or call.identity.tenant, None
-        if execution_id is not None and route.path.startswith(_OF_AN_EXECUTION):
+        depends = any(rule.kind != EVERY_KIND for rule in rules if rule.covers(tenant, None))
+        if depends and execution_id is not None and route.path.startswith(_OF_AN_EXECUTION):
             tenant, kind = await _found(call, execution_id) or (tenant, kind)
         paths = paths_for(rules, tenant, kind)
         if paths and route.bare is Bare.EXACT:

@@ -16,7 +16,7 @@ from holdfast.server.views.fields import Body, Name, Query, Tenants, View
 
 routes: Routes = Routes("redactions", "Parts of payloads that callers do not see.")
 
-_EXAMPLE = {"path": "**.card.number", "kind": "payments.*", "tenant": "acme"}
+_EXAMPLE = {"path": "**.card.number", "kind": "payments.*"}
 
 
 class RuleBody(Body):

@@ -21,7 +21,7 @@ from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import Body, Cursor, LeaseBody, PageLimit, Query, View
 from holdfast.server.views.frames import FRAMES_BYTES, FrameBody
-from holdfast.server.views.seen import Payload, PayloadField
+from holdfast.server.views.seen import Payload, PayloadField, PayloadObject
 from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("streams", "The frames that executions emit while they run.")
@@ -167,7 +167,7 @@ class LogLineView(ModelView, model=LogLine):
 
     message: PayloadField
     traceback: PayloadField | None
-    fields: Payload
+    fields: PayloadObject
 
 
 class LogPage(View):
@@ -205,7 +205,7 @@ async def logs(call: Call, id: str, query: LogQuery) -> LogPage:
 class SummaryView(View):
     """The held document and the number of patches applied to it."""
 
-    document: Payload
+    document: PayloadObject
     version: int
 
 

@@ -19,6 +19,8 @@ class Part(StrEnum):
     """Which part of a payload a field has."""
 
     WHOLE = "whole"
+    #: A payload that is an object; hidden, it is empty.
+    OBJECT = "object"
     #: The field of a payload that has the same name, such as `text`.
     FIELD = "field"
     #: A field of a payload, with the name that the view has.
@@ -39,6 +41,7 @@ def _mark(part: Part) -> Meta:
 
 Payload = Annotated[Any, _mark(Part.WHOLE)]
 PayloadField = Annotated[str, _mark(Part.FIELD)]
+PayloadObject = Annotated[dict[str, Any], _mark(Part.OBJECT)]
 NamedPayload = Annotated[Any, _mark(Part.NAMED)]
 PayloadBase64 = Annotated[str, _mark(Part.BASE64)] | UnsetType
 PayloadTemplate = Annotated[dict[str, Any], _mark(Part.TEMPLATE)]

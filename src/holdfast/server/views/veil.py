@@ -76,8 +76,8 @@ class Veil:
             return self._template(value)
         if not self.opaque:
             return self._redacted(view, name, part)
-        if part is Part.BASE64:
-            return UNSET
+        if part in {Part.BASE64, Part.OBJECT}:
+            return UNSET if part is Part.BASE64 else {}
         absent = value is None and getattr(view, f"{name}_base64", UNSET) is UNSET
         return value if absent or value is UNSET else HIDDEN
 
@@ -85,7 +85,7 @@ class Veil:
         value = getattr(view, name)
         if value is UNSET or part in {Part.WORDS, Part.BASE64}:
             return value
-        if part is Part.WHOLE:
+        if part in {Part.WHOLE, Part.OBJECT}:
             return redacted(value, self.paths)
         field = name if part is Part.FIELD else getattr(view, "name")  # noqa: B009 - of any view
         whole = bytes(redacted({field: value}, self.paths))
