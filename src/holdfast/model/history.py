@@ -85,11 +85,17 @@ class History:
     figures: Mapping[str, tuple[int, ...]]
 
 
+def _newest(rows: Sequence[str], now: int) -> int:
+    """Return the row that a history ends with: not that of now before it has a sample."""
+    newest = int(rows[-1].split()[0]) if rows else now
+    return newest if newest == now - 1 else now
+
+
 def history_of(series: str, rows: Sequence[str], span: Span, points: int, now_ms: int) -> History:
     """Return the history of a series, from the rows that the store keeps."""
     subject, tenant, name = series.split("|", 2)
     fold = -(-span.steps // points)
-    last = now_ms // span.step_ms // fold
+    last = _newest(rows, now_ms // span.step_ms) // fold
     parts = -(-span.steps // fold)
     names = FIGURES[Subject(subject)]
     sums = [[0] * parts for _ in names]
