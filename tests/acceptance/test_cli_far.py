@@ -275,6 +275,16 @@ FAR = [
     Case("queues peek", Place.queue, "@"),
     Case("queues peek", Place.letters, "@.dead"),
     Case("queues pending", Place.reading, "@"),
+    Case(
+        "redactions add",
+        Place.nothing,
+        "a.pin --kind mail.* --tenant @",
+        "redactions ls --tenant @",
+    ),
+    Case("redactions ls", Place.nothing, "--tenant @"),
+    Case("redactions rm", Place.nothing, "a.pin --tenant @"),
+    Case("charts lanes", Place.nothing, "--tenant @ --week"),
+    Case("charts queues", Place.nothing, "--tenant @"),
 ]
 
 #: Those that work far and have a test of their own, below or in tests/server (test_far_commands.py,

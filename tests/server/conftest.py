@@ -18,6 +18,7 @@ from starlette.responses import Response
 from holdfast.engine import Engine
 from holdfast.model.api_keys import Role
 from holdfast.model.files import FileLimits
+from holdfast.model.sight import Payloads
 from holdfast.server.chat.doors import EVERY, Door
 from holdfast.server.http import openapi, problems
 from holdfast.server.http.declare import Route
@@ -46,8 +47,9 @@ class Site:
     url: str
 
     async def key(self, *roles: str, tenant: str | None = OURS, **options: Any) -> str:
-        """Create a key and return its secret."""
+        """Create a key and return its secret. It sees all payloads: tests share rules."""
         chosen = roles or (Role.ADMIN,)
+        options.setdefault("payloads", Payloads.ALL)
         _, secret = await self.engine.api_keys.create(roles=chosen, tenant=tenant, **options)
         return secret
 

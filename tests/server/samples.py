@@ -211,16 +211,17 @@ async def _writer_lease(engine: Engine, tenant: str) -> str:
     return key
 
 
-async def _archived(engine: Engine, tenant: str) -> str:
+async def archived(engine: Engine, tenant: str, payload: bytes | None = None) -> str:
     """Make an execution that is in the archive of the store only."""
     store = engine.store
     if await store.archives.url() is None:
         await set_archive(store, FOLDER.name)
     lane = f"lane-{new_id()}"
-    made = await engine.submit("mail.send", tenant=tenant, lane=lane, retention_ms=0)
+    sent = payload or b"null"
+    made = await engine.submit("mail.send", tenant=tenant, lane=lane, retention_ms=0, input=sent)
     async with engine.claimer(worker="w", lanes=[lane]) as claimer:
         (claim,) = await claimer.claim(1, 60_000)
-    await engine.complete(made.id, claim.lease, b"17")
+    await engine.complete(made.id, claim.lease, payload or b"17")
     await Clock(store).tick()
     await Archiver(store, (await open_archive(store)).objects).run_once(wait_s=10)
     return made.id
@@ -295,7 +296,7 @@ MAKERS: dict[str, Make] = {
     "secrets.name": _secret,
     "endpoint": endpoint,
     "group": _group,
-    "archive.id": _archived,
+    "archive.id": archived,
     "conversations.name": conversation,
     "chat.name": conversation,
     "static.file": _static_file,

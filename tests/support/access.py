@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.model.api_keys import ApiKey, Role
+from holdfast.model.api_keys import ApiKey, NewKey, Role
 from holdfast.model.audit import AuditEntry
+from holdfast.model.sight import Payloads
 from holdfast.store.store import Store
 
 
 async def store_key(store: Store, key_id: str = "k1", **fields: Any) -> ApiKey:
     """Store a key, an operator key unless the fields say otherwise."""
     defaults: dict[str, Any] = {
-        "digest": "d" * 64,
         "name": "name",
         "tenant": None,
-        "roles": [Role.ADMIN],
+        "roles": frozenset({Role.ADMIN}),
         "ttl_ms": None,
+        "secret": "",
+        "payloads": Payloads.REDACTED,
     }
-    return await store.api_keys.create(key_id=key_id, **{**defaults, **fields})
+    digest = fields.pop("digest", "d" * 64)
+    return await store.api_keys.create(key_id, digest, NewKey(**{**defaults, **fields}))
 
 
 def entry(request: str, **fields: Any) -> AuditEntry:

@@ -17,9 +17,9 @@ export interface Calls {
   "GET /v1/budgets": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.BudgetPage };
   "GET /v1/budgets/{id}": { query: { tenant?: string }; body: undefined; reply: api.BudgetView };
   "PATCH /v1/budgets/{id}": { query: { tenant?: string }; body: api.BudgetsChangeBody; reply: api.BudgetView };
-  "POST /v1/budgets/{id}/attach": { query: { tenant?: string }; body: api.RuleBody; reply: api.RuleView };
+  "POST /v1/budgets/{id}/attach": { query: { tenant?: string }; body: api.RulesRuleBody; reply: api.RuleView };
   "GET /v1/budgets/{id}/breaches": { query: { tenant?: string }; body: undefined; reply: api.BreachPage };
-  "POST /v1/budgets/{id}/detach": { query: { tenant?: string }; body: api.RuleBody; reply: api.RuleView };
+  "POST /v1/budgets/{id}/detach": { query: { tenant?: string }; body: api.RulesRuleBody; reply: api.RuleView };
   "POST /v1/budgets/{id}/reserve": { query: { tenant?: string }; body: api.ReserveBody; reply: api.ChargeView };
   "POST /v1/budgets/{id}/reset": { query: { tenant?: string }; body: undefined; reply: api.BudgetView };
   "POST /v1/budgets/{id}/settle": { query: { tenant?: string }; body: api.BudgetsSettleBody; reply: api.ChargeView };
@@ -62,7 +62,7 @@ export interface Calls {
   "GET /v1/envs/{env}/endpoints/{endpoint}": { query: { tenant?: string }; body: undefined; reply: api.EndpointView };
   "DELETE /v1/envs/{env}/endpoints/{endpoint}": { query: { tenant?: string }; body: undefined; reply: undefined };
   "POST /v1/envs/{env}/tenants/{tenant}/activities": { query: {}; body: api.HandleBody; reply: api.AnswerView };
-  "GET /v1/events": { query: { after?: string; tenant?: string }; body: undefined; reply: undefined };
+  "GET /v1/events": { query: { after?: string; tenant?: string; types?: string }; body: undefined; reply: undefined };
   "POST /v1/executions": { query: { check?: boolean }; body: api.ExecutionBody; reply: api.SubmittedView };
   "GET /v1/executions": { query: { tenant?: string; state?: string; lane?: string; kind?: string; kind_prefix?: string; tag?: string; text?: string; id_prefix?: string; graph?: string; parent?: string; since?: string; until?: string; limit?: number; cursor?: string; error_type?: string; order?: "newest" | "oldest"; total?: boolean; why?: boolean }; body: undefined; reply: api.ListPage };
   "GET /v1/executions/{id}": { query: { tenant?: string }; body: undefined; reply: api.ExecutionView };
@@ -118,6 +118,7 @@ export interface Calls {
   "GET /v1/graphs/{id}/layout": { query: { tenant?: string }; body: undefined; reply: api.LayoutView };
   "POST /v1/graphs/{id}/members": { query: { check?: boolean; tenant?: string }; body: api.GrowBody; reply: api.GrownView };
   "POST /v1/graphs/{id}/replay": { query: { tenant?: string }; body: api.GraphsReplayBody; reply: api.StateView };
+  "GET /v1/history": { query: { tenant?: string; subject?: api.Subject; span?: api.Span; name?: string; points?: number }; body: undefined; reply: api.HistoryPage };
   "POST /v1/keys": { query: {}; body: api.KeyBody; reply: api.NewKeyView };
   "GET /v1/keys": { query: {}; body: undefined; reply: api.KeyPage };
   "DELETE /v1/keys/{key}": { query: {}; body: undefined; reply: undefined };
@@ -161,8 +162,11 @@ export interface Calls {
   "GET /v1/quotas/{id}": { query: { tenant?: string; value?: string }; body: undefined; reply: api.QuotaView };
   "PUT /v1/quotas/{id}": { query: { tenant?: string }; body: api.CapsBody; reply: api.QuotaView };
   "DELETE /v1/quotas/{id}": { query: { tenant?: string }; body: undefined; reply: undefined };
-  "POST /v1/quotas/{id}/attach": { query: { tenant?: string }; body: api.RuleBody; reply: api.RuleView };
-  "POST /v1/quotas/{id}/detach": { query: { tenant?: string }; body: api.RuleBody; reply: api.RuleView };
+  "POST /v1/quotas/{id}/attach": { query: { tenant?: string }; body: api.RulesRuleBody; reply: api.RuleView };
+  "POST /v1/quotas/{id}/detach": { query: { tenant?: string }; body: api.RulesRuleBody; reply: api.RuleView };
+  "GET /v1/redactions": { query: { tenant?: string }; body: undefined; reply: api.RedactionPage };
+  "POST /v1/redactions": { query: {}; body: api.RedactionsRuleBody; reply: api.RedactionView };
+  "POST /v1/redactions:remove": { query: {}; body: api.RedactionsRuleBody; reply: api.RemovedView };
   "GET /v1/rules": { query: {}; body: undefined; reply: api.RulePage };
   "POST /v1/schedules": { query: { check?: boolean }; body: api.ScheduleBody; reply: api.ScheduleView };
   "GET /v1/schedules": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.SchedulePage };

@@ -15,6 +15,7 @@ const HIDDEN_MS = 5_000;
 /** Changes are handed on together, so that 500 in a second draw the page four times. */
 const FLUSH_MS = 250;
 const POLL_MS = 5_000;
+const TYPES = "execution,session,waitpoint,deployment,queue,worker";
 
 export interface Change {
   /** execution, session, waitpoint, …; `all` means that everything may have changed. */
@@ -166,7 +167,7 @@ async function read(of: string, signal: AbortSignal, others: BroadcastChannel, o
   const both = AbortSignal.any([signal, silence.signal]);
   const tell = (word: Word): void => others.postMessage(word);
   addEventListener("offline", () => silence.abort(), { signal: both });
-  const query = { tenant: me.value?.tenant ? undefined : of, after: last };
+  const query = { tenant: me.value?.tenant ? undefined : of, after: last, types: TYPES };
   try {
     const response = await send("GET", addressOf("GET /v1/events", { query }), undefined, both, { Accept: "text/event-stream" });
     opened();

@@ -57,5 +57,5 @@ export function may(role: Role): boolean {
 
 /** Whether the caller may read inputs, results and messages. */
 export function seesPayloads(): boolean {
-  return (me.value as { payloads?: boolean } | null)?.payloads !== false;
+  return me.value?.payloads !== "none";
 }

@@ -40,7 +40,7 @@ export function Deployment({ env, id }: { env: string; id: string }): VNode {
       return { deployment, rollouts: rollouts?.items ?? [], events: events?.items ?? [] };
     },
     [env, id, scope.value],
-    { when: of("deployment", "session"), every: 4_000 },
+    { when: of("deployment", "session") },
   );
   useEffect(() => seen(`Deployment ${id}`, to(["deployments", env, id])), [env, id]);
   return <Show of={found}>{(data) => <Found facts={data} />}</Show>;

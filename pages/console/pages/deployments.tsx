@@ -35,7 +35,7 @@ export function Deployments(): VNode {
       return { envs: envs.items.map((one) => one.name), deployments: deployments.items };
     },
     [scope.value, env],
-    { when: of("deployment"), every: 5_000 },
+    { when: of("deployment") },
   );
   return (
     <>

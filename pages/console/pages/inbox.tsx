@@ -28,7 +28,7 @@ import { Tag } from "../parts/state";
 const SOON_MS = 86_400_000;
 
 export function Inbox(): VNode {
-  const points = useLoad((signal) => call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 500 }, signal }), [scope.value], { when: of("waitpoint", "execution"), every: 5_000 });
+  const points = useLoad((signal) => call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 500 }, signal }), [scope.value], { when: of("waitpoint", "execution") });
   return (
     <>
       <Head title="Inbox" sub="Questions that runs ask people. A run that waits for an answer holds no worker." />

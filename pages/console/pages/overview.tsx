@@ -5,13 +5,14 @@ import type { VNode } from "preact";
 import { pageOf, to } from "../lib/address";
 import { call, type Reply } from "../lib/call";
 import { of, useLoad } from "../lib/load";
+import { sumOf, useHistory } from "../lib/history";
 import { soft } from "../lib/soft";
 import { scope } from "../lib/session";
 import { ago, now, span } from "../lib/time";
 import { brief, count, middle, plural } from "../lib/words";
 import { Card, Id, Marked, Time } from "../parts/basics";
 import { inboxCount } from "../parts/badges";
-import { StateBar } from "../parts/chart";
+import { Sparkline, StateBar } from "../parts/chart";
 import { Head } from "../parts/head";
 import { Icon, type IconName } from "../parts/icon";
 import { Command, Show } from "../parts/show";
@@ -60,7 +61,7 @@ async function read(signal: AbortSignal): Promise<Facts> {
 }
 
 export function Overview(): VNode {
-  const facts = useLoad(read, [scope.value], { when: of("execution", "queue", "worker", "waitpoint"), every: 5_000 });
+  const facts = useLoad(read, [scope.value], { when: of("execution", "queue", "worker", "waitpoint"), every: 15_000 });
   return (
     <>
       <Head title="Overview" />
@@ -133,33 +134,36 @@ function FirstRun(): VNode {
 
 function Tiles({ facts }: { facts: Facts }): VNode {
   const { counts, snapshot } = facts;
+  const lanes = useHistory("lane");
   const oldest = snapshot?.oldest_waiting;
   const workers = snapshot?.workers ?? [];
   const busy = workers.reduce((total, worker) => total + worker.busy, 0);
   const slots = workers.reduce((total, worker) => total + worker.slots, 0);
   return (
     <div class="tiles">
-      <Tile icon="play" label="Running" value={counts.active ?? 0} href={to(["runs"], { state: "active" })} note={slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker"} />
+      <Tile icon="play" label="Running" history={sumOf(lanes, "active")} value={counts.active ?? 0} href={to(["runs"], { state: "active" })} note={slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker"} />
       <Tile
         icon="clock"
         label="Waiting for a worker"
+        history={sumOf(lanes, "waiting")}
         value={counts.waiting ?? 0}
         href={to(["runs"], { state: "waiting" })}
         note={oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits"}
       />
-      <Tile icon="inbox" label="Waiting for people" value={inboxCount.value} href={to(["inbox"])} note={`${count(counts.suspended ?? 0)} suspended in all`} />
-      <Tile icon="cause" label="Failed" tone="danger" value={(counts.failed ?? 0) + (counts.expired ?? 0)} href={to(["runs"], { state: "failed,expired" })} note={`${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day`} />
+      <Tile icon="inbox" label="Waiting for people" history={sumOf(lanes, "held")} value={inboxCount.value} href={to(["inbox"])} note={`${count(counts.suspended ?? 0)} suspended in all`} />
+      <Tile icon="cause" label="Failed" tone="danger" history={sumOf(lanes, "failed")} value={(counts.failed ?? 0) + (counts.expired ?? 0)} href={to(["runs"], { state: "failed,expired" })} note={`${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day`} />
     </div>
   );
 }
 
-function Tile({ icon, label, value, href, note, tone = "accent" }: { icon: IconName; label: string; value: number; href: string; note: string; tone?: string }): VNode {
+function Tile({ icon, label, value, href, note, history, tone = "accent" }: { icon: IconName; label: string; value: number; href: string; note: string; history: number[] | undefined; tone?: string }): VNode {
   return (
     <a class="tile" href={href}>
       <span class="tile-label">
         <Icon name={icon} /> {label}
       </span>
       <b class={value && tone === "danger" ? "tone-danger toned" : ""}>{brief(value)}</b>
+      <Sparkline values={history} label={label} tone={tone} />
       <span class="faint small">{note}</span>
     </a>
   );

@@ -42,7 +42,7 @@ export function Queue({ name }: { name: string }): VNode {
       return { queue, stats, pending: pending.items, messages: messages.items };
     },
     [name, scope.value, param("group")],
-    { when: of("queue"), every: 5_000 },
+    { when: of("queue") },
   );
   useEffect(() => seen(`Queue ${name}`, to(["queues", name])), [name]);
   return <Show of={facts}>{(data) => <Found facts={data} />}</Show>;

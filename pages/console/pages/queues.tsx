@@ -6,11 +6,13 @@ import type { QueueView } from "../api/schemas";
 import { quoted, type Action } from "../lib/action";
 import { to } from "../lib/address";
 import { all, call, type Reply } from "../lib/call";
+import { sumOf, useHistory } from "../lib/history";
 import { of, useLoad } from "../lib/load";
 import { scope } from "../lib/session";
 import { soft } from "../lib/soft";
 import { count } from "../lib/words";
 import { Button, Card } from "../parts/basics";
+import { Sparkline } from "../parts/chart";
 import { Head } from "../parts/head";
 import { Empty, Show } from "../parts/show";
 import { State, Tag } from "../parts/state";
@@ -42,8 +44,10 @@ export function Queues(): VNode {
       );
     },
     [scope.value],
-    { when: of("queue"), every: 5_000 },
+    { when: of("queue") },
   );
+  const history = useHistory("queue");
+  const depth = ({ tenant, name }: QueueView): number[] | undefined => sumOf(history.filter((row) => row.tenant === tenant && row.name === name), "ready", "in_flight");
   return (
     <>
       <Head title="Queues" sub="Messages between programs: work queues, where one consumer gets each message, and fan-out queues, where every group does." />
@@ -80,6 +84,7 @@ export function Queues(): VNode {
                 { id: "flight", label: "In flight", kind: "num", cell: ({ stats }) => count(figures(stats).in_flight) },
                 { id: "delayed", label: "Delayed", kind: "num", drop: "medium", cell: ({ stats }) => count(figures(stats).delayed) },
                 { id: "dead", label: "Dead", kind: "num", cell: ({ stats }) => <span class={figures(stats).dead ? "tone-danger toned" : ""}>{count(figures(stats).dead)}</span> },
+                { id: "hour", label: "Last hour", drop: "medium", width: "14%", cell: ({ queue }) => <Sparkline values={depth(queue)} label="Messages" /> },
                 { id: "pushed", label: "Pushed", kind: "num", drop: "medium", cell: ({ stats }) => count(stats?.pushed ?? 0) },
                 { id: "tenant", label: "Tenant", drop: "medium", cell: ({ queue }) => queue.tenant },
                 { id: "act", label: "Actions", kind: "actions", cell: ({ queue }) => <Button action={pauseAction(queue)} tone="slim" hideLabel /> },

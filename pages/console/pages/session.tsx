@@ -43,7 +43,7 @@ export function Session({ id }: { id: string }): VNode {
       return { session, lines: lines.items, memory: memory?.items ?? [], why: explain?.why ?? "" };
     },
     [id, scope.value],
-    { when: (change) => change.data.session === id || change.type === "execution", every: 4_000 },
+    { when: (change) => change.data.id === id || change.type === "execution" },
   );
   useEffect(() => seen(`Session ${id}`, to(["sessions", id])), [id]);
   return <Show of={found}>{(data) => <Found facts={data} />}</Show>;

@@ -26,7 +26,7 @@ export function Standing({ session }: { session: SessionView }): VNode {
 
 export function Sessions(): VNode {
   const [user, state, revision] = [param("user"), param("state"), param("revision")];
-  const found = useLoad((signal) => call("GET /v1/sessions", { query: { tenant: scope.value, limit: 500, ...(user ? { user } : {}) }, signal }), [scope.value, user], { when: of("session", "execution"), every: 5_000 });
+  const found = useLoad((signal) => call("GET /v1/sessions", { query: { tenant: scope.value, limit: 500, ...(user ? { user } : {}) }, signal }), [scope.value, user], { when: of("session", "execution") });
   const search = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);

@@ -6,12 +6,13 @@ import type { LaneView, WorkerView } from "../api/schemas";
 import { quoted, type Action } from "../lib/action";
 import { param, to } from "../lib/address";
 import { all, call } from "../lib/call";
+import { sumOf, useHistory } from "../lib/history";
 import { of, useLoad } from "../lib/load";
 import { scope, tenant } from "../lib/session";
 import { now } from "../lib/time";
 import { count, phrase, plural } from "../lib/words";
 import { Button, Card, Id, Meter, Time } from "../parts/basics";
-import { StateBar } from "../parts/chart";
+import { Sparkline, StateBar } from "../parts/chart";
 import { Head } from "../parts/head";
 import { Empty, Show } from "../parts/show";
 import { State, Tag } from "../parts/state";
@@ -27,8 +28,11 @@ export function Workers(): VNode {
       return { workers, lanes: lanes.items };
     },
     [scope.value],
-    { when: of("worker"), every: 4_000 },
+    // Heartbeats are no changes, so the times of the last ones have to be read.
+    { when: of("worker"), every: 8_000 },
   );
+  const history = useHistory("lane");
+  const ended = (lane: string): number[] | undefined => sumOf(history.filter((row) => row.name === lane), "completed", "failed");
   return (
     <>
       <Head title="Workers and lanes" sub="A worker claims runs from lanes. What waits in a lane without a worker waits until one comes." />
@@ -47,7 +51,8 @@ export function Workers(): VNode {
                   { id: "workers", label: "Workers", kind: "num", cell: (row) => (row.workers ? row.workers : <span class="tone-warn toned">none</span>) },
                   { id: "waiting", label: "Waiting", kind: "num", cell: (row) => count(row.counts.waiting ?? 0) },
                   { id: "active", label: "Active", kind: "num", drop: "narrow", cell: (row) => count(row.counts.active ?? 0) },
-                  { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => <StateBar counts={row.counts} /> },
+                  { id: "hour", label: "Ended, last hour", drop: "medium", width: "18%", cell: (row) => <Sparkline values={ended(row.lane)} label="Ended" /> },
+                  { id: "bar", label: "All states", drop: "medium", width: "18%", cell: (row) => <StateBar counts={row.counts} /> },
                   { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => <Button key={action.verb} action={action} tone="slim" />) },
                 ]}
               />

@@ -24,3 +24,15 @@ export function StateBar({ counts }: { counts: Record<string, number> }): VNode 
   const parts = Object.entries(counts).map(([name, value]) => ({ name, value, tone: toneOf(name) }));
   return <StackedBar parts={parts} label={parts.map((part) => `${part.value} ${part.name}`).join(", ")} />;
 }
+
+/** What a figure did in the last hour, as a line; its highest value is in its words. */
+export function Sparkline({ values, label, tone = "accent" }: { values: readonly number[] | undefined; label: string; tone?: string }): VNode | null {
+  const most = Math.max(0, ...(values ?? []));
+  if (!values || values.length < 2) return null;
+  const points = values.map((value, at) => `${((at / (values.length - 1)) * 100).toFixed(1)},${(22 - (most ? (value / most) * 20 : 0)).toFixed(1)}`).join(" ");
+  return (
+    <svg class={`spark tone-${tone}`} viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label={`${label} in the last hour, at most ${most}`}>
+      <polyline points={points} vector-effect="non-scaling-stroke" />
+    </svg>
+  );
+}

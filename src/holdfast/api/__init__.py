@@ -18,11 +18,13 @@ from holdfast.api.executions import Executions
 from holdfast.api.feeds import Feeds
 from holdfast.api.files import Files
 from holdfast.api.graphs import Graphs
+from holdfast.api.histories import Histories
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
 from holdfast.api.operability import Operability
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
+from holdfast.api.redactions import Redactions
 from holdfast.api.rules import Rules
 from holdfast.api.schedules import Schedules
 from holdfast.api.sessions import Sessions
@@ -45,10 +47,12 @@ __all__ = [
     "Feeds",
     "Files",
     "Graphs",
+    "Histories",
     "Lanes",
     "Operability",
     "Queues",
     "Quotas",
+    "Redactions",
     "Rules",
     "Schedules",
     "Sessions",

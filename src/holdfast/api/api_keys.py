@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-from holdfast.model.api_keys import ApiKey
+from holdfast.model.api_keys import ApiKey, NewKey
 from holdfast.model.callers import Caller
+from holdfast.model.sight import Payloads
 
 
 class ApiKeys(ABC):
     """The API keys of a store."""
 
-    @abstractmethod
     async def create(
         self,
         *,
@@ -21,11 +21,22 @@ class ApiKeys(ABC):
         name: str = "",
         ttl_ms: int | None = None,
         secret: str | None = None,
+        payloads: str = Payloads.REDACTED,
     ) -> tuple[ApiKey, str]:
         """Create a key; return it and its secret, which is shown only this once.
 
-        Without a tenant it is an operator key, which can act for all tenants.
+        Without a tenant it is an operator key, which can act for all tenants. `payloads` says what
+        it sees of them: `all`, all but what the rules of its tenant redact (`redacted`), or `none`,
+        which a key of a worker or an admin cannot have.
         """
+        new = NewKey.checked(
+            roles=roles, tenant=tenant, name=name, ttl_ms=ttl_ms, secret=secret, payloads=payloads
+        )
+        return await self._create(new), new.secret
+
+    @abstractmethod
+    async def _create(self, new: NewKey) -> ApiKey:
+        """Create a key."""
 
     @abstractmethod
     async def list(self, *, tenant: str | None = None) -> list[ApiKey]:

@@ -20,12 +20,14 @@ from holdfast.api.executions import Executions
 from holdfast.api.feeds import Feeds
 from holdfast.api.files import Files
 from holdfast.api.graphs import Graphs
+from holdfast.api.histories import Histories
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
 from holdfast.api.operability import Operability
 from holdfast.api.packs import Packs
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
+from holdfast.api.redactions import Redactions
 from holdfast.api.rollouts import Rollouts
 from holdfast.api.schedules import Schedules
 from holdfast.api.secrets import Secrets
@@ -73,6 +75,8 @@ class Engine(ABC):
     workers: Workers
     tasks: Tasks
     api_keys: ApiKeys
+    redactions: Redactions
+    histories: Histories
     audit: Audit
     keyring: SigningKeys
     secrets: Secrets

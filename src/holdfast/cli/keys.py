@@ -43,6 +43,14 @@ def create(
             show_default="never",
         ),
     ] = None,
+    payloads: Annotated[
+        str,
+        typer.Option(
+            "--payloads",
+            metavar="all|redacted|none",
+            help="Which payloads the key sees; rules redact parts of them (`holdfast redactions`).",
+        ),
+    ] = "redacted",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +59,7 @@ def create(
     key, secret = opening.ask(
         store,
         lambda engine: engine.api_keys.create(
-            roles=inputs.names(roles), tenant=tenant, name=name, ttl_ms=ttl_ms
+            roles=inputs.names(roles), tenant=tenant, name=name, ttl_ms=ttl_ms, payloads=payloads
         ),
         create=True,
     )
@@ -82,6 +90,7 @@ def ls(
             key.name,
             key.tenant or "all",
             " ".join(sorted(key.roles)),
+            key.payloads,
             times.ago(key.created_at),
             times.ago(key.expires_at),
             times.ago(key.revoked_at),
@@ -89,7 +98,17 @@ def ls(
         )
         for key in keys
     ]
-    columns = ("id", "name", "tenant", "roles", "created", "expires", "revoked", "last used")
+    columns = (
+        "id",
+        "name",
+        "tenant",
+        "roles",
+        "payloads",
+        "created",
+        "expires",
+        "revoked",
+        "last used",
+    )
     output.show_table(columns, rows, nothing="no API keys")
 
 
@@ -120,6 +139,7 @@ def me(
         "key": caller.key or "none",
         "tenant": caller.tenant or "all",
         "roles": " ".join(sorted(caller.roles)),
+        "payloads": caller.payloads,
         "tenants": " ".join(caller.tenants) + (" ..." if caller.more_tenants else ""),
         "version": caller.version,
     }
@@ -140,6 +160,7 @@ def _shown(key: ApiKey) -> dict[str, Any]:
         "name": key.name,
         "tenant": key.tenant,
         "roles": sorted(key.roles),
+        "payloads": key.payloads,
         "created_at": key.created_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,

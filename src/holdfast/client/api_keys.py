@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, final
 
 import msgspec
@@ -11,8 +10,8 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.client.http import Http, path
 from holdfast.errors import KeyNotFound
-from holdfast.model import api_keys, bounds, checks
-from holdfast.model.api_keys import ApiKey
+from holdfast.model import bounds, checks
+from holdfast.model.api_keys import ApiKey, NewKey
 from holdfast.model.callers import Caller
 
 
@@ -24,19 +23,16 @@ class RemoteApiKeys(api.ApiKeys):
         self._http = http
 
     @override
-    async def create(
-        self,
-        *,
-        roles: Iterable[str],
-        tenant: str | None = None,
-        name: str = "",
-        ttl_ms: int | None = None,
-        secret: str | None = None,
-    ) -> tuple[ApiKey, str]:
-        secret = api_keys.new_secret() if secret is None else api_keys.checked_secret(secret)
-        body = {"roles": list(roles), "tenant": tenant, "name": name, "ttl_ms": ttl_ms}
-        view = await self._http.post("/v1/keys", {**body, "secret": secret})
-        return _key(view), secret
+    async def _create(self, new: NewKey) -> ApiKey:
+        body = {
+            "roles": sorted(new.roles),
+            "tenant": new.tenant,
+            "name": new.name,
+            "ttl_ms": new.ttl_ms,
+            "secret": new.secret,
+            "payloads": new.payloads,
+        }
+        return _key(await self._http.post("/v1/keys", body))
 
     @override
     async def list(self, *, tenant: str | None = None) -> list[ApiKey]:

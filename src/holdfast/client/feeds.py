@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Any, final
 
 import msgspec
@@ -14,7 +14,7 @@ from holdfast.client import decode
 from holdfast.client.http import Http
 from holdfast.client.sse import follow
 from holdfast.model import checks
-from holdfast.model.feeds import Gap, Position, StateChange
+from holdfast.model.feeds import Gap, Noun, NounChange, Position, StateChange, nouns
 from holdfast.model.states import State
 
 
@@ -27,10 +27,14 @@ class RemoteFeeds(api.Feeds):
 
     @override
     async def follow(
-        self, tenant: str, after: str | None = None
-    ) -> AsyncIterator[StateChange | Gap | None]:
+        self,
+        tenant: str,
+        after: str | None = None,
+        types: Collection[str] = (Noun.EXECUTION,),
+    ) -> AsyncIterator[StateChange | NounChange | Gap | None]:
         where, seen, is_open = "/v1/events", after, False
-        query = {"tenant": checks.name("tenant", tenant), "after": after}
+        wanted = ",".join(sorted(nouns(types)))
+        query = {"tenant": checks.name("tenant", tenant), "after": after, "types": wanted}
         async with contextlib.aclosing(follow(self._http, where, **query)) as stream:
             async for event in stream:
                 if event.name == "gap":
@@ -44,10 +48,20 @@ class RemoteFeeds(api.Feeds):
                     is_open = True
                 elif event.id is not None:
                     seen = event.id
-                    yield _change(msgspec.json.decode(event.data), seen)
+                    yield _change(event.name, msgspec.json.decode(event.data), seen)
 
 
-def _change(view: dict[str, Any], position: str) -> StateChange:
+def _change(noun: str, view: dict[str, Any], position: str) -> StateChange | NounChange:
+    if noun != Noun.EXECUTION:
+        return NounChange(
+            position=Position.parse(position),
+            at=decode.moment(view["at"]),
+            type=Noun(noun),
+            id=view["id"],
+            change=view["change"],
+            execution=view.get("execution"),
+            env=view.get("env"),
+        )
     before = view["from"]
     return StateChange(
         position=Position.parse(position),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from typing_extensions import override
 
 from holdfast import api
-from holdfast.model import api_keys, bounds, checks
-from holdfast.model.api_keys import ApiKey, Role
+from holdfast.model import bounds, checks
+from holdfast.model.api_keys import ApiKey, NewKey, Role, digest_of, id_of
 from holdfast.model.callers import MOST_TENANTS, Access, Caller
 from holdfast.model.names import DEFAULT_TENANT
+from holdfast.model.sight import Payloads
 from holdfast.store.api_keys import Found
 from holdfast.store.store import Store
 
@@ -25,32 +26,8 @@ class ApiKeys(api.ApiKeys):
         self._api_keys = store.api_keys
 
     @override
-    async def create(
-        self,
-        *,
-        roles: Iterable[str],
-        tenant: str | None = None,
-        name: str = "",
-        ttl_ms: int | None = None,
-        secret: str | None = None,
-    ) -> tuple[ApiKey, str]:
-        chosen = {Role(checks.one_of("roles", role, list(Role))) for role in roles}
-        if not chosen:
-            checks.refuse("roles", "must have at least one role", ())
-        if tenant is not None:
-            checks.name("tenant", tenant)
-        if ttl_ms is not None:
-            checks.integer("ttl_ms", ttl_ms, 1, bounds.DURATION_MS)
-        secret = api_keys.new_secret() if secret is None else api_keys.checked_secret(secret)
-        key = await self._api_keys.create(
-            key_id=api_keys.id_of(secret),
-            digest=api_keys.digest_of(secret),
-            name=checks.text("name", name, bounds.API_KEY_NAME_CHARS),
-            tenant=tenant,
-            roles=sorted(chosen),
-            ttl_ms=ttl_ms,
-        )
-        return key, secret
+    async def _create(self, new: NewKey) -> ApiKey:
+        return await self._api_keys.create(id_of(new.secret), digest_of(new.secret), new)
 
     async def get(self, key_id: str) -> Found:
         """Look up a key; the caller decides whether it may be used, and compares the secret."""
@@ -89,6 +66,7 @@ class ApiKeys(api.ApiKeys):
             tenant=None,
             key_tenant=None,
             roles=tuple(Role),
+            payloads=Payloads.ALL,
             operator=True,
             tenants=tenants[:MOST_TENANTS],
             more_tenants=len(tenants) > MOST_TENANTS,

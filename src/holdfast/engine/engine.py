@@ -21,9 +21,11 @@ from holdfast.engine.courier import Courier
 from holdfast.engine.drainer import Drainer
 from holdfast.engine.endpoints import Endpoints
 from holdfast.engine.executions import Executions
+from holdfast.engine.feeds import Feeds
 from holdfast.engine.file_sweeper import FileSweeper
 from holdfast.engine.files import Files
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.historian import Historian
 from holdfast.engine.keyring import SigningKeys
 from holdfast.engine.opened_endpoints import OpenedEndpoints
 from holdfast.engine.payloads import Payloads
@@ -86,6 +88,7 @@ class Engine(StoreEngine):
         self.archive: StoreArchive = StoreArchive(store)
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.changes: Changes = Changes(store)
+        self.feeds: Feeds = Feeds(store, self.queues)
         self.operability: Operability = Operability(self)
         # The rest need only the store, and offer only their contract.
         add_nouns(self, "holdfast.engine", store)
@@ -102,6 +105,7 @@ class Engine(StoreEngine):
             Announcer(self.store, self.executions, self.keyring, self.webhooks),
             Replying(self.store, self.opened_endpoints),
             FileSweeper(self.files),
+            Historian(self.store, self.queues),
             Reporter(self.store, self.services),
         ):
             self.services.start(service)

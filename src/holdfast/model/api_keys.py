@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from holdfast.model import bounds, checks
+from holdfast.model.sight import Payloads
 
 _PREFIX = "hf_"
 _ID_CHARS = 20
@@ -41,6 +44,8 @@ class ApiKey:
     revoked_at: datetime | None
     #: Accurate to the minute.
     last_used_at: datetime | None
+    #: Which payloads it sees: all, redacted or none.
+    payloads: Payloads = Payloads.REDACTED
 
     def is_valid(self, now: datetime) -> bool:
         """Whether the key may be used now."""
@@ -53,6 +58,54 @@ class ApiKey:
     def matches(self, secret: str) -> bool:
         """Whether this is the key; takes the same time for every wrong key."""
         return hmac.compare_digest(self.digest, digest_of(secret))
+
+
+#: Roles whose calls need payloads as they are, or that could give themselves a key that sees them.
+_SEEING = (Role.WORKER, Role.ADMIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKey:
+    """A key to create."""
+
+    roles: frozenset[Role]
+    tenant: str | None
+    name: str
+    ttl_ms: int | None
+    secret: str
+    payloads: Payloads
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        roles: Iterable[str],
+        tenant: str | None,
+        name: str,
+        ttl_ms: int | None,
+        secret: str | None,
+        payloads: str,
+    ) -> Self:
+        """Check a key; without a secret, one is generated."""
+        chosen = frozenset(Role(checks.one_of("roles", role, list(Role))) for role in roles)
+        if not chosen:
+            checks.refuse("roles", "must have at least one role", ())
+        seen = Payloads(checks.one_of("payloads", payloads, list(Payloads)))
+        if seen is Payloads.NONE and chosen.intersection(_SEEING):
+            problem = f"cannot be none for a key with the role {' or '.join(_SEEING)}"
+            checks.refuse("payloads", problem, payloads)
+        if tenant is not None:
+            checks.name("tenant", tenant)
+        if ttl_ms is not None:
+            checks.integer("ttl_ms", ttl_ms, 1, bounds.DURATION_MS)
+        return cls(
+            roles=chosen,
+            tenant=tenant,
+            name=checks.text("name", name, bounds.API_KEY_NAME_CHARS),
+            ttl_ms=ttl_ms,
+            secret=new_secret() if secret is None else checked_secret(secret),
+            payloads=seen,
+        )
 
 
 def new_secret() -> str:

@@ -98,6 +98,10 @@ OBJECT_BYTES = 16 << 20
 API_KEYS = 10_000
 API_KEY_NAME_CHARS = 128
 API_KEY_LEAST_CHARS = 32
+REDACTION_RULES = 1_000
+HISTORY_SERIES = 200
+HISTORY_POINTS = 2_016
+REDACTION_PATH_CHARS = 256
 AUDIT_ITEMS = 1000
 
 #: About a hundred years: far beyond any use, and safe in a double with room to add.

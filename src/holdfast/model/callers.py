@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from holdfast.model.api_keys import Role
+from holdfast.model.sight import Payloads
 
 #: The most tenants that a caller is shown.
 MOST_TENANTS = 1_000
@@ -34,6 +35,8 @@ class Caller:
     #: session of the console to one tenant.
     key_tenant: str | None
     roles: tuple[Role, ...]
+    #: Which payloads it sees: all, redacted or none.
+    payloads: Payloads = Payloads.REDACTED
     #: Whether it may act for every tenant, and on the whole system.
     operator: bool
     #: The tenants that it may see, of those that have executions or API keys.

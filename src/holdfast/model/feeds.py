@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Self
 
 from holdfast.model import checks
@@ -68,6 +70,46 @@ class Change:
     event: Event | None
     #: Where to continue after this change; None if it does not have to be remembered.
     position: str | None
+
+
+class Noun(StrEnum):
+    """What a feed is about."""
+
+    EXECUTION = "execution"
+    SESSION = "session"
+    WAITPOINT = "waitpoint"
+    DEPLOYMENT = "deployment"
+    QUEUE = "queue"
+    WORKER = "worker"
+
+
+#: Nouns whose changes are in the partitions of executions; the others are in the global partition.
+PARTITIONED = frozenset({Noun.SESSION, Noun.WAITPOINT})
+
+
+def nouns(types: Iterable[str]) -> frozenset[Noun]:
+    """Check what to follow."""
+    chosen = frozenset(Noun(checks.one_of("types", word, list(Noun))) for word in types)
+    if not chosen:
+        checks.refuse("types", "must have at least one", ())
+    return chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NounChange:
+    """Something else than an execution has changed: read it again."""
+
+    position: Position
+    at: datetime
+    type: Noun
+    #: The id of the session, waitpoint or worker; the name of the queue or deployment.
+    id: str
+    #: created, changed, closed or removed.
+    change: str
+    #: The execution of a waitpoint.
+    execution: str | None = None
+    #: The env of a deployment.
+    env: str | None = None
 
 
 class Gap:

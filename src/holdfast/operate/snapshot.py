@@ -8,21 +8,19 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from holdfast.errors import QueueNotFound
 from holdfast.model.executions import Execution
 from holdfast.model.listing import Filter
-from holdfast.model.queues import Queue
 from holdfast.model.services import ServiceProcess
-from holdfast.model.snapshots import QueueDepth, Snapshot
+from holdfast.model.snapshots import Snapshot
 from holdfast.model.states import State
 from holdfast.model.workers import Worker
+from holdfast.operate.depths import MOST_QUEUES, depths
 
 if TYPE_CHECKING:
     from holdfast.store.engine import StoreEngine
 
-#: The most workers and queues in a snapshot, so that its size is bounded.
+#: The most workers in a snapshot, so that its size is bounded.
 MOST_WORKERS = 1_000
-MOST_QUEUES = 100
 #: The precision of the age of the oldest waiting execution; a coarse one takes few calls.
 _PRECISION_MS = 500
 
@@ -34,7 +32,7 @@ async def take(engine: StoreEngine, *, tenant: str | None = None) -> Snapshot:
         engine.lanes.states(),
         _workers(engine, tenant),
         oldest_waiting(engine, tenant=tenant),
-        _queues(engine, tenant),
+        depths(engine.queues, tenant),
         _services(engine, tenant),
     )
     counts: Counter[State] = Counter()
@@ -64,29 +62,6 @@ async def _workers(engine: StoreEngine, tenant: str | None) -> list[Worker]:
 async def _services(engine: StoreEngine, tenant: str | None) -> list[ServiceProcess]:
     """Return the services, which belong to no tenant."""
     return await engine.store.services.list() if tenant is None else []
-
-
-async def _queues(engine: StoreEngine, tenant: str | None) -> list[QueueDepth]:
-    queues = await engine.queues.list(limit=MOST_QUEUES + 1, tenant=tenant)
-    depths = await asyncio.gather(*(_depth(engine, queue) for queue in queues))
-    return [depth for depth in depths if depth is not None]
-
-
-async def _depth(engine: StoreEngine, queue: Queue) -> QueueDepth | None:
-    """Count the messages of a queue; None if it was deleted meanwhile."""
-    try:
-        groups = (await engine.queues.stats(queue.name)).groups.values()
-    except QueueNotFound:
-        return None
-    return QueueDepth(
-        queue=queue.name,
-        mode=queue.settings.mode,
-        paused=queue.paused,
-        ready=sum(group.ready for group in groups),
-        delayed=sum(group.delayed for group in groups),
-        in_flight=sum(group.in_flight for group in groups),
-        dead=sum(group.dead for group in groups),
-    )
 
 
 async def oldest_waiting(engine: StoreEngine, *, tenant: str | None = None) -> Execution | None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from holdfast.model import bounds, records
-from holdfast.model.api_keys import ApiKey, Role
+from holdfast.model.api_keys import ApiKey, NewKey, Role
 from holdfast.model.moments import from_ms
+from holdfast.model.sight import Payloads
 from holdfast.store.domain import Domain
 
 
@@ -26,27 +27,19 @@ class Found:
 class ApiKeys(Domain):
     """API keys, in the global partition."""
 
-    async def create(
-        self,
-        *,
-        key_id: str,
-        digest: str,
-        name: str,
-        tenant: str | None,
-        roles: Sequence[Role],
-        ttl_ms: int | None,
-    ) -> ApiKey:
+    async def create(self, key_id: str, digest: str, new: NewKey) -> ApiKey:
         """Store a key; an existing one stays as it is."""
         (fields,) = await self._call.write(
             "hf_key_create",
             self._store.global_tag,
             key_id,
             digest,
-            name,
-            tenant or "",
-            ",".join(roles),
-            "" if ttl_ms is None else str(ttl_ms),
+            new.name,
+            new.tenant or "",
+            ",".join(sorted(new.roles)),
+            "" if new.ttl_ms is None else str(new.ttl_ms),
             str(bounds.API_KEYS),
+            new.payloads,
         )
         return _key(key_id, fields)
 
@@ -58,8 +51,8 @@ class ApiKeys(Domain):
     async def list(self) -> list[ApiKey]:
         """Return all keys, oldest first."""
         rows = await self._call.read("hf_key_list", self._store.global_tag)
-        api_keys = [_key(key_id.decode(), fields) for key_id, fields in rows]
-        return sorted(api_keys, key=lambda key: (key.created_at, key.id))
+        keys = [_key(key_id.decode(), fields) for key_id, fields in rows]
+        return sorted(keys, key=lambda key: (key.created_at, key.id))
 
     async def revoke(self, key_id: str, tenant: str | None) -> datetime:
         """Revoke a key, only of this tenant if one is given; returns the time of its revocation."""
@@ -85,4 +78,5 @@ def _key(key_id: str, fields: Sequence[bytes]) -> ApiKey:
         expires_at=records.moment(record.get(b"expires")),
         revoked_at=records.moment(record.get(b"revoked")),
         last_used_at=records.moment(record.get(b"used")),
+        payloads=Payloads(record.get(b"payloads", Payloads.REDACTED.encode()).decode()),
     )

@@ -29,6 +29,7 @@ from holdfast.store.envs import Envs
 from holdfast.store.executions import Executions
 from holdfast.store.feeds import Feeds
 from holdfast.store.graphs import Graphs
+from holdfast.store.histories import Histories
 from holdfast.store.inboxes import Inboxes
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
@@ -150,6 +151,11 @@ class Store:
     def memories(self) -> Memories:
         """What agents remember, likewise."""
         return Memories(self)
+
+    @cached_property
+    def histories(self) -> Histories:
+        """Short history for charts."""
+        return Histories(self)
 
     async def boot(self) -> None:
         """Check the servers, load the library, agree on the partitions."""

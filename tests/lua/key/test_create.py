@@ -16,7 +16,9 @@ from tests.support.lifecycle import Dump
 
 async def test_a_key_has_what_was_given(store: Store) -> None:
     """And the time of its creation; it is neither used nor revoked."""
-    key = await store_key(store, tenant="acme", roles=[Role.WORKER, Role.SUBMITTER], ttl_ms=1_000)
+    key = await store_key(
+        store, tenant="acme", roles=frozenset({Role.WORKER, Role.SUBMITTER}), ttl_ms=1_000
+    )
     assert (key.id, key.name, key.tenant, key.digest) == ("k1", "name", "acme", "d" * 64)
     assert key.roles == {Role.WORKER, Role.SUBMITTER}
     assert key.created_at == from_ms(START_MS)

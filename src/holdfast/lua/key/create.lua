@@ -2,13 +2,14 @@
 --- @key tag the global partition
 --- @arg id @arg digest @arg name @arg tenant or empty @arg roles comma separated
 --- @arg ttl_ms or empty @arg most keys there may be
+--- @arg payloads which of them it sees, or absent
 --- @ok fields as name, value pairs
 --- @no too_many_keys
 --- @flags write
 --- @requires lib/core/keys lib/core/clock lib/core/reply lib/admin/api_keys
 
 local function run(tag, args)
-  local id, digest, name, tenant, roles, ttl_ms, most = unpack(args)
+  local id, digest, name, tenant, roles, ttl_ms, most, payloads = unpack(args)
   local key = keys.access(tag, id)
   local known = server.call('HGETALL', key)
   if #known > 0 then return { 'ok', known } end
@@ -18,6 +19,7 @@ local function run(tag, args)
 
   local now = clock.now(tag)
   server.call('HSET', key, 'digest', digest, 'name', name, 'tenant', tenant, 'roles', roles, 'created', now)
+  if payloads then server.call('HSET', key, 'payloads', payloads) end
   server.call('SADD', keys.accesses(tag), id)
   if ttl_ms ~= '' then
     local ends = now + tonumber(ttl_ms)

@@ -4,7 +4,7 @@
 --- @ok
 --- @no worker_not_found
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/clock lib/core/reply
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/admin/workers
 
 local function run(tag, args)
   local key = keys.worker(tag, args[1])
@@ -13,5 +13,6 @@ local function run(tag, args)
   local other = args[2] ~= '' and args[2] ~= found[2]
   if gone or other then return reply.no('worker_not_found', 'instance', args[1]) end
   server.call('HSET', key, 'draining', '1')
+  workers.note(tag, args[1], found[2] or '', 'changed')
   return { 'ok' }
 end

@@ -7,12 +7,13 @@
 --- @no worker_not_found
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/core/timers lib/core/reply
+--- @requires lib/admin/workers
 
 local function run(tag, args)
   local instance, worker, lanes_csv, capabilities, slots, busy, ttl_ms, tenant, kinds = unpack(args)
   local now = clock.now(tag)
   local key = keys.worker(tag, instance)
-  local before = server.call('HMGET', key, 'registered_at', 'draining', 'expires_at', 'tenant')
+  local before = server.call('HMGET', key, 'registered_at', 'draining', 'expires_at', 'tenant', 'busy')
   -- One that has expired is gone, even if its timer has not fired yet.
   if before[3] and tonumber(before[3]) <= now then
     server.call('DEL', key)
@@ -36,5 +37,6 @@ local function run(tag, args)
   )
   server.call('SADD', keys.workers(tag), instance)
   timers.set(tag, 'k:' .. instance, expires_at, now)
+  if before[5] ~= busy then workers.note(tag, instance, tenant, before[1] and 'changed' or 'created') end
   return { 'ok', before[1] and 'refreshed' or 'registered', expires_at, before[2] and 1 or 0 }
 end

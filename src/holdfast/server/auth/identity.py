@@ -21,6 +21,7 @@ from holdfast.errors import Forbidden, HoldfastError, Unauthorized
 from holdfast.model import bounds
 from holdfast.model.api_keys import ApiKey, Role, id_of
 from holdfast.model.moments import to_ms
+from holdfast.model.sight import Payloads
 from holdfast.model.tokens import KeyRing
 from holdfast.outages import level
 from holdfast.server.auth import console_sessions
@@ -48,6 +49,8 @@ class Identity:
     #: What the key says of itself: its name, and the tenant it belongs to.
     name: str | None = None
     key_tenant: str | None = None
+    #: Which payloads it sees.
+    payloads: Payloads = Payloads.REDACTED
     #: The session of a browser that acts with the key.
     session: ConsoleSession | None = None
 
@@ -128,7 +131,12 @@ class Identities:
         self._refuse_ended(key, remembered)
         self._touch(key.id)
         identity = Identity(
-            key=key.id, tenant=key.tenant, roles=key.roles, name=key.name, key_tenant=key.tenant
+            key=key.id,
+            tenant=key.tenant,
+            roles=key.roles,
+            name=key.name,
+            key_tenant=key.tenant,
+            payloads=key.payloads,
         )
         return identity if session is None else identity.within(session)
 

@@ -14,6 +14,7 @@ from holdfast.model.endpoints import Endpoint
 from holdfast.model.ids import new_id
 from holdfast.server.auth.identity import Identities
 from holdfast.server.auth.throttle import Open, Rate
+from holdfast.server.auth.veils import Veils
 from holdfast.server.chat.doors import Doors
 from holdfast.server.claimers import Claimers
 from holdfast.server.draining import Draining
@@ -65,6 +66,7 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         ),
         visits=Rate(settings.web_chat_rate),
         uploads=Open("uploads", UPLOADS),
+        veils=Veils(engine),
     )
 
 

@@ -19,12 +19,14 @@ from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.services import ServiceStatus
 from holdfast.server.auth.identity import Identities, Identity
 from holdfast.server.auth.throttle import Open, Rate
+from holdfast.server.auth.veils import Veils
 from holdfast.server.chat.doors import Doors
 from holdfast.server.claimers import Claimers
 from holdfast.server.draining import Draining
 from holdfast.server.http.declare import Route
 from holdfast.server.metrics import Metrics
 from holdfast.server.settings import ServerSettings
+from holdfast.server.views.veil import CLEAR, Veil
 
 T = TypeVar("T")
 
@@ -51,6 +53,7 @@ class Services:
     visits: Rate
     #: Files that visitors upload, by session.
     uploads: Open
+    veils: Veils
     #: Set when the server stops, so that all waits end.
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -78,6 +81,8 @@ class Call:
     tenant: str | None = None
     #: False if nothing was changed, so that the audit log skips the call.
     audited: bool = True
+    #: What the caller does not see of payloads.
+    veil: Veil = CLEAR
 
     @property
     def engine(self) -> Engine:

@@ -50,6 +50,15 @@ class Scope(StrEnum):
     PUBLIC = "public"
 
 
+class Bare(StrEnum):
+    """An answer that is a payload by itself."""
+
+    #: Rules can redact parts of it.
+    PAYLOAD = "payload"
+    #: It is of no use with parts redacted: a file, an export, a token that opens a payload.
+    EXACT = "exact"
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """How to find the tenant of the object that a path names."""
@@ -103,6 +112,8 @@ class Route:
     query_example: Mapping[str, str]
     #: The content of a successful reply that is not JSON.
     media_type: str
+    #: If the answer is a payload by itself.
+    bare: Bare | None
     #: Types of the parameters, taken from the handler.
     params: tuple[str, ...]
     body: Any
@@ -204,36 +215,36 @@ class Routes:
         query_example: Mapping[str, str] | None = None,
         media_type: str = JSON,
         documented: Any = None,
+        bare: Bare | None = None,
     ) -> Callable[[Handler], Handler]:
         """Declare a route; the handler's signature provides the rest."""
-        roles = role if isinstance(role, tuple) else (role,)
 
         def declare(handler: Handler) -> Handler:
-            hints = get_type_hints(handler)
-            self.routes.append(
-                Route(
-                    method=method,
-                    path=path,
-                    handler=handler,
-                    tag=self.tag,
-                    roles=roles,
-                    scope=Scope.OWNED if owner else scope,
-                    owner=owner,
-                    statuses=status if isinstance(status, tuple) else (status,),
-                    errors=tuple(errors),
-                    conflicts=tuple(conflicts),
-                    audit=audit or _default_log(method, roles),
-                    most_bytes=most_bytes,
-                    example=example,
-                    query_example=query_example or {},
-                    media_type=media_type,
-                    params=tuple(n for n in hints if n not in _SPECIAL),
-                    body=hints.get("body"),
-                    query=hints.get("query") or self._query(scope, hints.get("body")),
-                    reply=_reply_type(hints["return"]),
-                    documented=documented or _documented(hints.get("body")),
-                )
+            hints, roles = get_type_hints(handler), _several(role)
+            route = Route(
+                method=method,
+                path=path,
+                handler=handler,
+                tag=self.tag,
+                roles=roles,
+                scope=Scope.OWNED if owner else scope,
+                owner=owner,
+                statuses=_several(status),
+                errors=tuple(errors),
+                conflicts=tuple(conflicts),
+                audit=audit or _default_log(method, roles),
+                most_bytes=most_bytes,
+                example=example,
+                query_example=query_example or {},
+                media_type=media_type,
+                bare=bare,
+                params=tuple(n for n in hints if n not in _SPECIAL),
+                body=hints.get("body"),
+                query=hints.get("query") or self._query(scope, hints.get("body")),
+                reply=_reply_type(hints["return"]),
+                documented=documented or _documented(hints.get("body")),
             )
+            self.routes.append(route)
             return handler
 
         return declare
@@ -244,6 +255,10 @@ class Routes:
 
 
 _SPECIAL = frozenset({"call", "body", "query", "return"})
+
+
+def _several(given: T | tuple[T, ...]) -> tuple[T, ...]:
+    return given if isinstance(given, tuple) else (given,)
 
 
 def _documented(body: Any) -> Any:

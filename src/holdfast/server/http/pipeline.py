@@ -103,7 +103,7 @@ class Pipeline:
             response = await self._pass(call)
         except HoldfastError as error:
             code = error.code
-            response = problems.response(error, route.status_of(type(error)))
+            response = problems.response(error, route.status_of(type(error)), call.veil)
         except ClientDisconnect:
             code, response = "disconnected", Response(status_code=400)
         except Exception:
@@ -155,8 +155,9 @@ class Pipeline:
             named = arguments.get("tenant") or _named_tenant(query, body)
             find = call.tenant_listed if route.method == "GET" else call.tenant_named
             call.tenant = find(named)
+        call.veil = await self._services.veils.of(call, arguments.get("id"))
         with acting_as(call.identity.key or ""):
-            return _encoded(route, await route.handler(call, **arguments))
+            return _encoded(call, await route.handler(call, **arguments))
 
     async def _write_down(self, call: Call, status: int, code: str | None) -> None:
         """Append to the audit log. If that fails, write the entry to the process's log."""
@@ -244,13 +245,14 @@ def _named_tenant(*sources: Any) -> str | None:
     return None
 
 
-def _encoded(route: Route, answer: Any) -> Response:
+def _encoded(call: Call, answer: Any) -> Response:
+    route, veil = call.route, call.veil
     status, headers = route.statuses[0], None
     if isinstance(answer, Response):
-        return answer
+        return answer if route.bare is None else veil.over_bare(answer)
     if isinstance(answer, Answer):
         status, headers, answer = answer.status, dict(answer.headers), answer.body
     if answer is None:
         return Response(status_code=status, headers=headers)
-    data = msgspec.json.encode(answer)
+    data = msgspec.json.encode(veil.over(answer))
     return Response(data, status, headers, media_type="application/json")

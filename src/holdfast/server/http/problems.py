@@ -14,6 +14,7 @@ from holdfast import errors
 from holdfast.errors import HoldfastError
 from holdfast.server.auth import shown
 from holdfast.server.views.times import rfc3339
+from holdfast.server.views.veil import CLEAR, Veil
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -87,9 +88,9 @@ def document(error: HoldfastError, status: int | None = None) -> dict[str, Any]:
     return problem | context
 
 
-def response(error: HoldfastError, status: int | None = None) -> Response:
-    """Return the answer to a call that failed."""
-    problem = document(error, status)
+def response(error: HoldfastError, status: int | None = None, veil: Veil = CLEAR) -> Response:
+    """Return the answer to a call that failed, as its caller sees it."""
+    problem = veil.over(document(error, status))
     headers = {}
     if problem["status"] == 401:  # noqa: PLR2004 - that is the status
         headers["WWW-Authenticate"] = "Bearer"

@@ -16,6 +16,7 @@ from holdfast.concurrency import first_of, stop
 from holdfast.errors import HoldfastError
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
+from holdfast.server.views.veil import CLEAR, Veil
 
 MEDIA_TYPE = "text/event-stream"
 #: The longest time between two writes; pings show both sides that the other is there.
@@ -34,10 +35,13 @@ class Sse:
     #: Where a client continues after it lost its connection.
     id: str | None = None
 
-    def encode(self) -> bytes:
-        """Return the event in wire format; JSON has no line breaks, so it is one line of data."""
+    def encode(self, veil: Veil = CLEAR) -> bytes:
+        """Return the event in wire format, as a caller sees it.
+
+        JSON has no line breaks, so it is one line of data.
+        """
         head = b"" if self.id is None else b"id: %b\n" % self.id.encode()
-        data = msgspec.json.encode(self.data)
+        data = msgspec.json.encode(veil.over(self.data))
         return head + b"event: %b\ndata: %b\n\n" % (self.event.encode(), data)
 
 
@@ -103,11 +107,11 @@ class EventStream(Response):
                 try:
                     event: Sse | None = coming.result()
                 except HoldfastError as error:
-                    yield Sse("error", problems.document(error)).encode()
+                    yield Sse("error", problems.document(error)).encode(self._call.veil)
                     return
                 if event is None:
                     return
-                yield event.encode()
+                yield event.encode(self._call.veil)
                 coming = _next(self._events)
         finally:
             await stop(leaving, coming)

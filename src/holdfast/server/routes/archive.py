@@ -17,7 +17,7 @@ from holdfast.model.exports import Exported
 from holdfast.model.moments import from_ms
 from holdfast.server.auth.owners import ARCHIVED
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.http.declare import Bare, Routes, Scope
 from holdfast.server.routes.executions import FilterQuery, filter_of, result_of
 from holdfast.server.views.executions import EventPage, ExecutionPage, ExecutionView, event_view
 from holdfast.server.views.fields import View
@@ -73,6 +73,7 @@ async def describe(call: Call, id: str) -> ExecutionView:
     owner=ARCHIVED,
     errors=(*_ERRORS, errors.ResultNotReady),
     media_type="*/*",
+    bare=Bare.PAYLOAD,
 )
 async def result(call: Call, id: str) -> Response:
     """Read the result of an archived execution, as it was stored, with its content type."""
@@ -86,7 +87,7 @@ async def history(call: Call, id: str, query: PageQuery) -> EventPage:
     return EventPage(items=[event_view(event) for event in events], next_cursor=more)
 
 
-@routes.get("/v1/archive/executions/{id}/export", owner=ARCHIVED, errors=_ERRORS)
+@routes.get("/v1/archive/executions/{id}/export", owner=ARCHIVED, errors=_ERRORS, bare=Bare.EXACT)
 async def export(call: Call, id: str) -> Response:
     """Export an archived execution in the format of `holdfast archive export`."""
     return Response((await _row(call, id)).to_json(), media_type="application/json")

@@ -135,6 +135,7 @@ async def _caller(call: Call, identity: Identity) -> Caller:
         tenant=identity.tenant,
         key_tenant=identity.key_tenant,
         roles=tuple(identity.roles),
+        payloads=identity.payloads,
         operator=identity.tenant is None,
         tenants=tenants[:MOST_TENANTS],
         more_tenants=len(tenants) > MOST_TENANTS,

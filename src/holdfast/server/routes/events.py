@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Collection
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from holdfast import errors
-from holdfast.model.feeds import Gap, Position, StateChange
+from holdfast.model.feeds import Gap, Noun, NounChange, Position, StateChange, nouns
 from holdfast.server.auth import shown
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
@@ -17,6 +19,11 @@ from holdfast.server.views.fields import Cursor, Query, Tenants
 from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("events", "Live events, as server-sent events.")
+
+
+_NOUNS = "|".join(Noun)
+#: One noun, or several that commas separate.
+Types = Annotated[str, Meta(max_length=200, pattern=f"^({_NOUNS})(,({_NOUNS}))*$")]
 
 
 class ResumeQuery(Query):
@@ -62,11 +69,17 @@ class FeedQuery(ResumeQuery):
     """Whose feed to follow."""
 
     tenant: Tenants | None = None
+    #: The nouns to follow, with commas between them.
+    types: Types = Noun.EXECUTION.value
 
 
 @routes.get("/v1/events", errors=(errors.RateLimited,), media_type=MEDIA_TYPE)
 async def follow_tenant(call: Call, query: FeedQuery) -> EventStream:
-    """Follow all executions of a tenant, with an event `execution` for every change of state.
+    """Follow what happens to a tenant: an event `execution` for every change of state.
+
+    With `types`, changes of other nouns follow in the same order: events `session`, `waitpoint`,
+    `deployment`, `queue` and `worker` name what has changed, so that you can read it again. A
+    queue is named at most once a second.
 
     The first event is `open`; no later event is missed. A feed is kept for five minutes after its
     last reader has left. A reader that reconnects later, or after more than 10,000 events in a
@@ -79,17 +92,28 @@ async def follow_tenant(call: Call, query: FeedQuery) -> EventStream:
     after = query.after or call.request.headers.get(LAST_EVENT_ID)
     if after is not None:
         Position.parse(after)
-    return EventStream(call, _of_tenant(call, call.tenant, after))
+    types = nouns(query.types.split(","))
+    return EventStream(call, _of_tenant(call, call.tenant, after, types))
 
 
-async def _of_tenant(call: Call, tenant: str, after: str | None) -> AsyncIterator[Sse]:
-    async for news in call.engine.feeds.follow(tenant, after):
+async def _of_tenant(
+    call: Call, tenant: str, after: str | None, types: Collection[Noun]
+) -> AsyncIterator[Sse]:
+    async for news in call.engine.feeds.follow(tenant, after, types):
         if news is None:
             yield Sse("open", {"tenant": tenant})
         elif isinstance(news, Gap):
             yield Sse("gap", {"after": after})
+        elif isinstance(news, NounChange):
+            yield Sse(news.type, _noun(news), str(news.position))
         else:
             yield Sse("execution", _change(news), str(news.position))
+
+
+def _noun(news: NounChange) -> dict[str, Any]:
+    view = {"at": rfc3339(news.at), "id": shown.own(news.id), "change": news.change}
+    more = {"execution": shown.own_or_none(news.execution), "env": news.env}
+    return view | {name: value for name, value in more.items() if value is not None}
 
 
 def _change(news: StateChange) -> dict[str, Any]:

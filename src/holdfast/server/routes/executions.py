@@ -25,7 +25,7 @@ from holdfast.server.auth.attachments import check_limits
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import CHANGING, Answer, Routes
+from holdfast.server.http.declare import CHANGING, Answer, Bare, Routes
 from holdfast.server.views.bodies import BatchBody, CheckQuery, ExecutionBody, RawBatchBody
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.executions import (
@@ -280,7 +280,7 @@ async def describe(call: Call, id: str) -> ExecutionView:
     return ExecutionView.of(await call.engine.describe(id))
 
 
-@routes.get("/v1/executions/{id}/input", owner=EXECUTION, media_type="*/*")
+@routes.get("/v1/executions/{id}/input", owner=EXECUTION, media_type="*/*", bare=Bare.PAYLOAD)
 async def read_input(call: Call, id: str) -> Response:
     """Read the input of an execution, as it was submitted."""
     data = await call.engine.input(id)
@@ -298,6 +298,7 @@ class ResultQuery(Query):
     owner=EXECUTION,
     errors=(ResultNotReady, errors.RateLimited, *CHANGING),
     media_type="*/*",
+    bare=Bare.PAYLOAD,
     query_example={"wait_ms": "0"},
 )
 async def result(call: Call, id: str, query: ResultQuery) -> Response:
@@ -360,7 +361,12 @@ async def steps(call: Call, id: str, query: PageQuery) -> StepPage:
     return StepPage(items=[StepView.of(step) for step in steps], next_cursor=more)
 
 
-@routes.get("/v1/executions/{id}/export", owner=EXECUTION, errors=(errors.NotTerminal,))
+@routes.get(
+    "/v1/executions/{id}/export",
+    owner=EXECUTION,
+    errors=(errors.NotTerminal,),
+    bare=Bare.EXACT,
+)
 async def export(call: Call, id: str) -> Response:
     """Export an ended execution in the format of `holdfast archive export`.
 

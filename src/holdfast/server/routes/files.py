@@ -8,7 +8,7 @@ from holdfast import errors
 from holdfast.server.auth.owners import SESSION
 from holdfast.server.http.attachment import attachment
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import ANYTHING, Routes
+from holdfast.server.http.declare import ANYTHING, Bare, Routes
 from holdfast.server.views.files import FileView
 
 routes: Routes = Routes("files", "What users sent with their messages.")
@@ -27,6 +27,7 @@ async def show(call: Call, id: str, file: str) -> FileView:
     owner=SESSION,
     errors=_READING,
     media_type=ANYTHING,
+    bare=Bare.EXACT,
 )
 async def read(call: Call, id: str, file: str) -> StreamingResponse:
     """Read the content of a file that a message of a session names."""

@@ -9,6 +9,7 @@ from msgspec import Meta
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import ApiKey, Role
+from holdfast.model.sight import Payloads
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.views.derive import ModelView
@@ -32,6 +33,8 @@ class KeyBody(Body):
     ttl_ms: PositiveMs | None = None
     #: A secret from the caller, so that the call can be repeated; generated if absent.
     secret: Secret | None = None
+    #: Which payloads it sees: all of them; all but what rules redact; or none.
+    payloads: Payloads = Payloads.REDACTED
 
 
 class KeyView(ModelView, model=ApiKey, hide=("digest",)):
@@ -76,7 +79,12 @@ async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
     """
     tenant = body.tenant if call.identity.tenant is None else call.tenant
     key, secret = await call.engine.api_keys.create(
-        roles=body.roles, tenant=tenant, name=body.name, ttl_ms=body.ttl_ms, secret=body.secret
+        roles=body.roles,
+        tenant=tenant,
+        name=body.name,
+        ttl_ms=body.ttl_ms,
+        secret=body.secret,
+        payloads=body.payloads,
     )
     call.services.identities.forget(key.id)
     view = NewKeyView.of(key, secret=secret)

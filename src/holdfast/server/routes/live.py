@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Raw, UnsetType, field
 
@@ -28,6 +28,7 @@ from holdfast.server.views.fields import (
     WaitMs,
     payload,
 )
+from holdfast.server.views.seen import Payload
 from holdfast.server.views.times import optional
 from holdfast.server.views.waitpoints import SignalView
 
@@ -166,7 +167,7 @@ class ShownView(View):
     #: 0 if the execution has set no view.
     version: int
     #: null if there is none that is newer than the caller's.
-    view: Any
+    view: Payload
     at: str | None
 
 

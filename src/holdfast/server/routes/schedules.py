@@ -33,6 +33,7 @@ from holdfast.server.views.fields import (
     Tenants,
     View,
 )
+from holdfast.server.views.seen import PayloadTemplate
 from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes(
@@ -103,7 +104,7 @@ class ScheduleView(View):
     timezone: str
     start_at: str | None
     #: The execution that each tick submits, as it was given.
-    execution: dict[str, Any]
+    execution: PayloadTemplate
     catch_up: str
     catch_up_limit: int
     overlap: str

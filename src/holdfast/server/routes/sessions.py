@@ -28,6 +28,7 @@ from holdfast.server.views.fields import (
     Tenants,
     View,
 )
+from holdfast.server.views.seen import PayloadField
 from holdfast.server.views.sessions import (
     EntryView,
     NamedValueView,
@@ -146,7 +147,7 @@ class FrameEvent(View):
 
     #: Of the reply in the transcript.
     number: int
-    text: str
+    text: PayloadField
     #: Where in the reply it begins; 0: the reply begins, perhaps again, after a crash.
     start: int
 

@@ -21,6 +21,7 @@ from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import Body, Cursor, LeaseBody, PageLimit, Query, View
 from holdfast.server.views.frames import FRAMES_BYTES, FrameBody
+from holdfast.server.views.seen import Payload, PayloadField, PayloadObject
 from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("streams", "The frames that executions emit while they run.")
@@ -77,7 +78,7 @@ class FrameView(View):
     attempt: int
     #: A type that can be appended, or `attempt`, which opens every attempt but the first.
     type: str
-    payload: Any
+    payload: Payload
     at: str
     encoding: str | UnsetType = UNSET
     live: bool | UnsetType = UNSET
@@ -164,6 +165,10 @@ async def _live(tail: Tail) -> AsyncIterator[Sse]:
 class LogLineView(ModelView, model=LogLine):
     """A line that a task logged."""
 
+    message: PayloadField
+    traceback: PayloadField | None
+    fields: PayloadObject
+
 
 class LogPage(View):
     """Log lines of all attempts, in order."""
@@ -200,7 +205,7 @@ async def logs(call: Call, id: str, query: LogQuery) -> LogPage:
 class SummaryView(View):
     """The held document and the number of patches applied to it."""
 
-    document: dict[str, Any]
+    document: PayloadObject
     version: int
 
 

@@ -14,7 +14,7 @@ from holdfast.model.waitpoints import parse_waitpoint_id
 from holdfast.server.auth import shown
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import CHANGING, Answer, Routes
+from holdfast.server.http.declare import CHANGING, Answer, Bare, Routes
 from holdfast.server.views.executions import StateView
 from holdfast.server.views.fields import Body, Cursor, PageLimit, Query, Tenants, View, payload
 from holdfast.server.views.paging import PageQuery
@@ -71,6 +71,8 @@ class TokenView(View):
         *CHANGING,
     ),
     audit=AuditLog.CONTROL,
+    # The token opens the question, which has payloads.
+    bare=Bare.EXACT,
 )
 async def read_token(call: Call, id: str, wp: str, query: TokenQuery) -> Answer[TokenView]:
     """Read the token of a waitpoint, signed with the current key.

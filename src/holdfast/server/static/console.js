@@ -1334,7 +1334,7 @@ function may(role) {
   return roles.includes(role) || roles.includes("admin");
 }
 function seesPayloads() {
-  return me.value?.payloads !== false;
+  return me.value?.payloads !== "none";
 }
 
 // console/lib/live.ts
@@ -1343,6 +1343,7 @@ var SILENCE_MS = 4e4;
 var HIDDEN_MS = 5e3;
 var FLUSH_MS = 250;
 var POLL_MS = 5e3;
+var TYPES = "execution,session,waitpoint,deployment,queue,worker";
 var link = y3("connecting");
 var lostAt = y3(null);
 var paused = y3(false);
@@ -1462,7 +1463,7 @@ async function read2(of2, signal, others, opened) {
   const both = AbortSignal.any([signal, silence.signal]);
   const tell2 = (word) => others.postMessage(word);
   addEventListener("offline", () => silence.abort(), { signal: both });
-  const query2 = { tenant: me.value?.tenant ? void 0 : of2, after: last };
+  const query2 = { tenant: me.value?.tenant ? void 0 : of2, after: last, types: TYPES };
   try {
     const response = await send("GET", addressOf("GET /v1/events", { query: query2 }), void 0, both, { Accept: "text/event-stream" });
     opened();
@@ -2859,6 +2860,12 @@ function StateBar({ counts }) {
   const parts = Object.entries(counts).map(([name, value]) => ({ name, value, tone: toneOf(name) }));
   return a4(StackedBar, { parts, label: parts.map((part) => `${part.value} ${part.name}`).join(", ") });
 }
+function Sparkline({ values, label, tone = "accent" }) {
+  const most = Math.max(0, ...values ?? []);
+  if (!values || values.length < 2) return null;
+  const points = values.map((value, at) => `${(at / (values.length - 1) * 100).toFixed(1)},${(22 - (most ? value / most * 20 : 0)).toFixed(1)}`).join(" ");
+  return a4("svg", { class: `spark tone-${tone}`, viewBox: "0 0 100 24", preserveAspectRatio: "none", role: "img", "aria-label": `${label} in the last hour, at most ${most}`, children: a4("polyline", { points, "vector-effect": "non-scaling-stroke" }) });
+}
 
 // console/parts/split.tsx
 var WHOLE = 1e4;
@@ -2946,7 +2953,7 @@ function Deployments() {
       return { envs: envs.items.map((one) => one.name), deployments: deployments.items };
     },
     [scope.value, env],
-    { when: of("deployment"), every: 5e3 }
+    { when: of("deployment") }
   );
   return a4($, { children: [
     a4(Head, { title: "Deployments", sub: "A deployment routes new sessions to revisions by weight. Sessions that have begun stay where they are." }),
@@ -2989,7 +2996,7 @@ function Deployment({ env, id }) {
       return { deployment, rollouts: rollouts?.items ?? [], events: events2?.items ?? [] };
     },
     [env, id, scope.value],
-    { when: of("deployment", "session"), every: 4e3 }
+    { when: of("deployment", "session") }
   );
   A2(() => seen(`Deployment ${id}`, to(["deployments", env, id])), [env, id]);
   return a4(Show, { of: found, children: (data) => a4(Found, { facts: data }) });
@@ -3798,7 +3805,7 @@ function Branch({ node, depth, open, close, size }) {
 // console/pages/inbox.tsx
 var SOON_MS = 864e5;
 function Inbox() {
-  const points = useLoad((signal) => call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 500 }, signal }), [scope.value], { when: of("waitpoint", "execution"), every: 5e3 });
+  const points = useLoad((signal) => call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 500 }, signal }), [scope.value], { when: of("waitpoint", "execution") });
   return a4($, { children: [
     a4(Head, { title: "Inbox", sub: "Questions that runs ask people. A run that waits for an answer holds no worker." }),
     a4(
@@ -4018,6 +4025,7 @@ function Keys() {
               { id: "state", label: "State", cell: (row) => a4(State, { name: stateOf(row) === "live" ? "live" : "ended", word: { live: "Valid", revoked: "Revoked", expired: "Expired" }[stateOf(row)] }) },
               { id: "tenant", label: "Tenant", cell: (row) => row.tenant ?? "all" },
               { id: "roles", label: "Roles", cell: (row) => a4("span", { class: "buttons", children: row.roles.map((role) => a4(Tag, { children: role }, role)) }) },
+              { id: "payloads", label: "Payloads", drop: "medium", cell: (row) => row.payloads },
               { id: "used", label: "Last used", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.last_used_at }) },
               { id: "expires", label: "Expires", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.expires_at }) },
               { id: "created", label: "Created", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.created_at }) },
@@ -4049,11 +4057,12 @@ function create() {
     fields: [
       { name: "name", label: "Name", kind: "text", hint: "What it is for." },
       { name: "role", label: "Role", kind: "select", options: ["viewer", "submitter", "worker", "operator", "admin"], initial: "viewer" },
+      { name: "payloads", label: "Payloads", kind: "select", options: ["redacted", "none", "all"], initial: "redacted", hint: "What it sees of inputs, results and messages." },
       { name: "tenant", label: "Tenant", kind: "text", hint: "Empty: all tenants." },
       { name: "days", label: "Expires after days", kind: "number", hint: "Empty: never." }
     ],
-    body: ({ name, role, tenant: tenant2, days }) => ({ name, roles: [role], ...tenant2 ? { tenant: tenant2 } : {}, ...days ? { ttl_ms: Number(days) * DAY_MS } : {} }),
-    cli: ({ name, role, tenant: tenant2, days }) => `keys create --role ${role}${option("name", name)}${option("tenant", tenant2)}${days ? ` --ttl ${days}d` : ""}`,
+    body: ({ name, role, payloads, tenant: tenant2, days }) => ({ name, roles: [role], payloads, ...tenant2 ? { tenant: tenant2 } : {}, ...days ? { ttl_ms: Number(days) * DAY_MS } : {} }),
+    cli: ({ name, role, payloads, tenant: tenant2, days }) => `keys create --role ${role} --payloads ${payloads}${option("name", name)}${option("tenant", tenant2)}${days ? ` --ttl ${days}d` : ""}`,
     role: "admin",
     done: () => "The key is created.",
     after: (reply) => made.value = reply
@@ -4403,6 +4412,18 @@ function Submit({ tasks }) {
   ] });
 }
 
+// console/lib/history.ts
+var EVERY_MS = 15e3;
+function useHistory(subject) {
+  const tenant2 = scope.value ?? "*";
+  const found = useLoad((signal) => call("GET /v1/history", { query: { tenant: tenant2, subject, points: 60 }, signal }), [tenant2, subject], { every: EVERY_MS });
+  return found.data?.items ?? [];
+}
+function sumOf(histories, ...figures2) {
+  const columns = histories.flatMap((history2) => figures2.map((figure) => history2.figures[figure] ?? []));
+  return columns[0]?.map((_4, at) => columns.reduce((sum, column) => sum + (column[at] ?? 0), 0));
+}
+
 // console/pages/overview.tsx
 var DAY_MS2 = 864e5;
 var OPEN = RUN_STATES.slice(0, 6);
@@ -4433,7 +4454,7 @@ async function read3(signal) {
   return facts;
 }
 function Overview() {
-  const facts = useLoad(read3, [scope.value], { when: of("execution", "queue", "worker", "waitpoint"), every: 5e3 });
+  const facts = useLoad(read3, [scope.value], { when: of("execution", "queue", "worker", "waitpoint"), every: 15e3 });
   return a4($, { children: [
     a4(Head, { title: "Overview" }),
     a4(Show, { of: facts, children: (data) => a4(Found3, { facts: data }) })
@@ -4488,27 +4509,29 @@ function FirstRun() {
 }
 function Tiles({ facts }) {
   const { counts, snapshot } = facts;
+  const lanes = useHistory("lane");
   const oldest = snapshot?.oldest_waiting;
   const workers = snapshot?.workers ?? [];
   const busy = workers.reduce((total, worker) => total + worker.busy, 0);
   const slots = workers.reduce((total, worker) => total + worker.slots, 0);
   return a4("div", { class: "tiles", children: [
-    a4(Tile, { icon: "play", label: "Running", value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker" }),
+    a4(Tile, { icon: "play", label: "Running", history: sumOf(lanes, "active"), value: counts.active ?? 0, href: to(["runs"], { state: "active" }), note: slots ? `${count(busy)} of ${count(slots)} slots busy` : "no worker" }),
     a4(
       Tile,
       {
         icon: "clock",
         label: "Waiting for a worker",
+        history: sumOf(lanes, "waiting"),
         value: counts.waiting ?? 0,
         href: to(["runs"], { state: "waiting" }),
         note: oldest ? `oldest since ${span(now.value - Date.parse(oldest.created_at))}` : "nothing waits"
       }
     ),
-    a4(Tile, { icon: "inbox", label: "Waiting for people", value: inboxCount.value, href: to(["inbox"]), note: `${count(counts.suspended ?? 0)} suspended in all` }),
-    a4(Tile, { icon: "cause", label: "Failed", tone: "danger", value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day` })
+    a4(Tile, { icon: "inbox", label: "Waiting for people", history: sumOf(lanes, "held"), value: inboxCount.value, href: to(["inbox"]), note: `${count(counts.suspended ?? 0)} suspended in all` }),
+    a4(Tile, { icon: "cause", label: "Failed", tone: "danger", history: sumOf(lanes, "failed"), value: (counts.failed ?? 0) + (counts.expired ?? 0), href: to(["runs"], { state: "failed,expired" }), note: `${count(facts.causes.reduce((total, cause) => total + cause.count, 0))} in the last day` })
   ] });
 }
-function Tile({ icon, label, value, href, note, tone = "accent" }) {
+function Tile({ icon, label, value, href, note, history: history2, tone = "accent" }) {
   return a4("a", { class: "tile", href, children: [
     a4("span", { class: "tile-label", children: [
       a4(Icon, { name: icon }),
@@ -4516,6 +4539,7 @@ function Tile({ icon, label, value, href, note, tone = "accent" }) {
       label
     ] }),
     a4("b", { class: value && tone === "danger" ? "tone-danger toned" : "", children: brief(value) }),
+    a4(Sparkline, { values: history2, label, tone }),
     a4("span", { class: "faint small", children: note })
   ] });
 }
@@ -4629,8 +4653,10 @@ function Queues2() {
       );
     },
     [scope.value],
-    { when: of("queue"), every: 5e3 }
+    { when: of("queue") }
   );
+  const history2 = useHistory("queue");
+  const depth = ({ tenant: tenant2, name }) => sumOf(history2.filter((row) => row.tenant === tenant2 && row.name === name), "ready", "in_flight");
   return a4($, { children: [
     a4(Head, { title: "Queues", sub: "Messages between programs: work queues, where one consumer gets each message, and fan-out queues, where every group does." }),
     a4(
@@ -4657,6 +4683,7 @@ function Queues2() {
               { id: "flight", label: "In flight", kind: "num", cell: ({ stats }) => count(figures(stats).in_flight) },
               { id: "delayed", label: "Delayed", kind: "num", drop: "medium", cell: ({ stats }) => count(figures(stats).delayed) },
               { id: "dead", label: "Dead", kind: "num", cell: ({ stats }) => a4("span", { class: figures(stats).dead ? "tone-danger toned" : "", children: count(figures(stats).dead) }) },
+              { id: "hour", label: "Last hour", drop: "medium", width: "14%", cell: ({ queue }) => a4(Sparkline, { values: depth(queue), label: "Messages" }) },
               { id: "pushed", label: "Pushed", kind: "num", drop: "medium", cell: ({ stats }) => count(stats?.pushed ?? 0) },
               { id: "tenant", label: "Tenant", drop: "medium", cell: ({ queue }) => queue.tenant },
               { id: "act", label: "Actions", kind: "actions", cell: ({ queue }) => a4(Button, { action: pauseAction(queue), tone: "slim", hideLabel: true }) }
@@ -4699,7 +4726,7 @@ function Queue({ name }) {
       return { queue, stats, pending: pending.items, messages: messages.items };
     },
     [name, scope.value, param("group")],
-    { when: of("queue"), every: 5e3 }
+    { when: of("queue") }
   );
   A2(() => seen(`Queue ${name}`, to(["queues", name])), [name]);
   return a4(Show, { of: facts, children: (data) => a4(Found4, { facts: data }) });
@@ -6152,7 +6179,7 @@ function Standing({ session }) {
 }
 function Sessions() {
   const [user, state, revision] = [param("user"), param("state"), param("revision")];
-  const found = useLoad((signal) => call("GET /v1/sessions", { query: { tenant: scope.value, limit: 500, ...user ? { user } : {} }, signal }), [scope.value, user], { when: of("session", "execution"), every: 5e3 });
+  const found = useLoad((signal) => call("GET /v1/sessions", { query: { tenant: scope.value, limit: 500, ...user ? { user } : {} }, signal }), [scope.value, user], { when: of("session", "execution") });
   const search = (event) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -6227,7 +6254,7 @@ function Session({ id }) {
       return { session, lines: lines.items, memory: memory?.items ?? [], why: explain?.why ?? "" };
     },
     [id, scope.value],
-    { when: (change) => change.data.session === id || change.type === "execution", every: 4e3 }
+    { when: (change) => change.data.id === id || change.type === "execution" }
   );
   A2(() => seen(`Session ${id}`, to(["sessions", id])), [id]);
   return a4(Show, { of: found, children: (data) => a4(Found6, { facts: data }) });
@@ -6549,8 +6576,11 @@ function Workers() {
       return { workers, lanes: lanes.items };
     },
     [scope.value],
-    { when: of("worker"), every: 4e3 }
+    // Heartbeats are no changes, so the times of the last ones have to be read.
+    { when: of("worker"), every: 8e3 }
   );
+  const history2 = useHistory("lane");
+  const ended = (lane) => sumOf(history2.filter((row) => row.name === lane), "completed", "failed");
   return a4($, { children: [
     a4(Head, { title: "Workers and lanes", sub: "A worker claims runs from lanes. What waits in a lane without a worker waits until one comes." }),
     a4(Show, { of: found, children: ({ workers, lanes }) => a4($, { children: [
@@ -6567,7 +6597,8 @@ function Workers() {
             { id: "workers", label: "Workers", kind: "num", cell: (row) => row.workers ? row.workers : a4("span", { class: "tone-warn toned", children: "none" }) },
             { id: "waiting", label: "Waiting", kind: "num", cell: (row) => count(row.counts.waiting ?? 0) },
             { id: "active", label: "Active", kind: "num", drop: "narrow", cell: (row) => count(row.counts.active ?? 0) },
-            { id: "bar", label: "All states", drop: "medium", width: "24%", cell: (row) => a4(StateBar, { counts: row.counts }) },
+            { id: "hour", label: "Ended, last hour", drop: "medium", width: "18%", cell: (row) => a4(Sparkline, { values: ended(row.lane), label: "Ended" }) },
+            { id: "bar", label: "All states", drop: "medium", width: "18%", cell: (row) => a4(StateBar, { counts: row.counts }) },
             { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => laneActions(row).map((action) => a4(Button, { action, tone: "slim" }, action.verb)) }
           ]
         }

@@ -14,6 +14,7 @@ from holdfast.model.states import StateVector
 from holdfast.server.auth import shown
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
+from holdfast.server.views.seen import Payload, PayloadBase64, PayloadError, Words
 from holdfast.server.views.sessions import SessionRefView
 from holdfast.server.views.times import optional, rfc3339
 from holdfast.server.views.waitpoints import SignalView
@@ -51,7 +52,7 @@ class ProgressView(View):
     """The progress of an execution."""
 
     pct: float | None
-    message: str | None
+    message: Words | None
 
 
 class ExecutionView(View):
@@ -87,7 +88,7 @@ class ExecutionView(View):
     timeout_at: str | None
     forget_at: str | None
     progress: ProgressView
-    error: Any
+    error: PayloadError
     #: Why it was cancelled.
     reason: str | None
     tags: dict[str, str]
@@ -234,7 +235,7 @@ def event_view(event: Event) -> dict[str, Any]:
 class AttemptView(ModelView, model=Attempt):
     """An attempt."""
 
-    error: Any
+    error: PayloadError
 
 
 class AttemptPage(View):
@@ -249,8 +250,8 @@ class StepView(View):
 
     name: str
     at: str
-    result: Any
-    result_base64: str | UnsetType = UNSET
+    result: Payload
+    result_base64: PayloadBase64 = UNSET
 
     @classmethod
     def of(cls, step: Step) -> StepView:

@@ -22,6 +22,7 @@ from holdfast.server.auth import shown
 from holdfast.server.views.drawings import Points, SizeView, rounded, size_of
 from holdfast.server.views.executions import ExecutionView
 from holdfast.server.views.fields import View
+from holdfast.server.views.seen import Words
 from holdfast.server.views.times import optional, rfc3339
 from holdfast.server.views.workers import WorkerView
 
@@ -180,7 +181,7 @@ class BarView(View):
     #: Null while it runs.
     ended_at: str | None
     #: How it ended in words, with its error; `running` while it runs.
-    outcome: str
+    outcome: Words
     #: Where it starts and ends: 0 at the start of the timeline, 1 at its end.
     start: float
     end: float
@@ -259,7 +260,7 @@ class SpanView(View):
     #: How it ended, or the state of a child; `running` while it lasts.
     state: str
     #: More about it in words: the worker of a run, or its error.
-    text: str
+    text: Words
     #: The execution that it is about, if it is another.
     execution: str | None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from msgspec import UNSET, UnsetType
 
@@ -16,6 +15,7 @@ from holdfast.model.queues import DEFAULT_GROUP, GroupStats, Queue, QueueStats
 from holdfast.server.auth import scoping
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
+from holdfast.server.views.seen import Payload, PayloadBase64, Words
 from holdfast.server.views.times import rfc3339
 
 
@@ -23,6 +23,7 @@ class DeadLetterView(ModelView, model=DeadLetter):
     """The envelope of a dead letter."""
 
     origin: str
+    reason: Words
 
     @classmethod
     def seen(cls, value: DeadLetter, tenant: str) -> DeadLetterView:
@@ -105,12 +106,12 @@ class MessageView(View):
     """A message. A payload that is not JSON is in `payload_base64`."""
 
     id: str
-    payload: Any
+    payload: Payload
     key: str | None
     #: The number of deliveries to the group so far; in a delivery, its own number, from 1.
     attempt: int
     enqueued_at: str
-    payload_base64: str | UnsetType = UNSET
+    payload_base64: PayloadBase64 = UNSET
     dead_letter: DeadLetterView | UnsetType = UNSET
 
     @classmethod

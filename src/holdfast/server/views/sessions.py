@@ -19,6 +19,7 @@ from holdfast.model.sessions import (
 from holdfast.server.auth import shown
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
+from holdfast.server.views.seen import NamedPayload, Payload, PayloadField
 
 
 class DeliveredView(ModelView, model=Delivered, own=("execution",)):
@@ -29,8 +30,8 @@ class EntryView(ModelView, model=Entry, own=("execution",)):
     """A line of a transcript."""
 
     #: The text of the payload; empty if it has none.
-    text: str
-    payload: Any
+    text: PayloadField
+    payload: Payload
 
     @classmethod
     def of(cls, entry: Entry) -> EntryView:
@@ -173,7 +174,7 @@ class NamedValueView(View):
 
     name: str
     version: int
-    value: Any
+    value: NamedPayload
 
     @classmethod
     def of(cls, name: str, found: StateValue) -> NamedValueView:

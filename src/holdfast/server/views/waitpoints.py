@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -12,6 +10,7 @@ from holdfast.model.waitpoints import InboxItem, Signal, Waitpoint
 from holdfast.server.auth import shown
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
+from holdfast.server.views.seen import Payload, Words
 from holdfast.server.views.times import rfc3339
 
 
@@ -26,7 +25,7 @@ class SignalView(View):
     """A signal."""
 
     name: str
-    payload: Any
+    payload: Payload
     source: SourceView
     at: str
     effect: str
@@ -68,6 +67,8 @@ class WaitpointView(
 
     #: pending, open, closed.
     state: str
+    title: Words
+    schema: Payload
 
 
 class WaitpointPage(View):

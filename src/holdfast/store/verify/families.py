@@ -252,7 +252,9 @@ def _endpoint(name: str, member: bytes, _: object) -> tuple[str, str]:
 _GLOBAL: dict[str, Family] = {
     **_COMMON,
     **_free("audit", "tasks", "sealing", "dlog", "split", "rollouts", "archive_uses"),
-    **_free("unused_archives", "queues", "claim", "alias"),
+    **_free("unused_archives", "queues", "claim", "alias", "feed", "feed_marks"),
+    **_free("history", "history_counts"),
+    "feeds": Family(index="hash", owner=_member("feed"), things=True),
     "worker": Family(places=catalog.worker),
     "workers": _index("set", _member("worker")),
     "access": Family(places=catalog.access),

@@ -1,9 +1,20 @@
 --- The registry of workers, in the global partition. A worker stays in it while it sends heartbeats.
---- @requires lib/core/keys lib/core/timers
+--- @requires lib/core/keys lib/core/timers lib/stream/feed
 local workers = {}
+
+--- Note that a worker has changed; one without a tenant serves all of them.
+function workers.note(tag, instance, tenant, change)
+  if tenant == '' then
+    feed.noted_to_all(tag, 'worker', instance, change)
+  else
+    feed.noted(tag, tenant, 'worker', instance, change)
+  end
+end
 
 --- Remove a worker.
 function workers.forget(tag, instance)
+  local tenant = server.call('HGET', keys.worker(tag, instance), 'tenant')
+  if tenant then workers.note(tag, instance, tenant, 'removed') end
   server.call('ZREM', keys.timers(tag), 'k:' .. instance)
   server.call('SREM', keys.workers(tag), instance)
   return server.call('DEL', keys.worker(tag, instance))

@@ -132,6 +132,7 @@ function keys.settings(tag) return tag .. ':settings' end
 function keys.meta(tag) return tag .. ':meta' end
 function keys.feeds(tag) return tag .. ':feeds' end
 function keys.feed(tag, tenant) return tag .. ':feed:' .. tenant end
+function keys.feed_marks(tag, tenant) return tag .. ':feed_marks:' .. tenant end
 
 -- Short-lived memory of calls, kept by TTL.
 function keys.ack(tag) return tag .. ':ack' end
@@ -176,6 +177,10 @@ function keys.services(tag) return tag .. ':services' end
 function keys.service_expiries(tag) return tag .. ':service_expiries' end
 function keys.keyring(tag) return tag .. ':keyring' end
 function keys.sealing_keys(tag) return tag .. ':sealing' end
+
+-- What happened in the last hour or week. SERIES is NOUN|TENANT|NAME.
+function keys.history(tag, span, series) return tag .. ':history:' .. span .. '|' .. series end
+function keys.history_counts(tag) return tag .. ':history_counts' end
 
 function keys.object(tag, name) return tag .. ':o:' .. name end
 function keys.objects(tag) return tag .. ':objects' end

@@ -2,7 +2,7 @@
 ---   env, tenant, id    pack or app = what they run   hosts, prefixes = their routes, in msgpack
 ---   content = the digest of all that   born   revisions = how many were staged
 ---   change = the number of their last change in their env
---- @requires lib/core/keys lib/core/reply lib/core/wake lib/core/journal
+--- @requires lib/core/keys lib/core/reply lib/core/wake lib/core/journal lib/stream/feed
 local deployments = {}
 
 -- What is remembered of a deployment, newest last.
@@ -38,6 +38,8 @@ function deployments.changed(tag, name, now, event)
   server.call('HSET', keys.deployment(tag, name), 'change', number)
   journal.append(keys.deployment_log(tag, name), MOST_EVENTS, now, 'data', cmsgpack.pack(event))
   wake.deployments(tag, env)
+  local tenant, id = rest:match('^([^|]+)|(.+)$')
+  feed.noted(tag, tenant, 'deployment', id, 'changed', 'env', env)
 end
 
 --- Remove everything of a deployment but its revisions and its split, and let hosts of the env look.
@@ -49,6 +51,7 @@ function deployments.forget(tag, env, tenant, id)
   server.call('SREM', tenants, tenant)
   server.call('HINCRBY', keys.env(tag, env), 'changes', 1)
   wake.deployments(tag, env)
+  feed.noted(tag, tenant, 'deployment', id, 'removed', 'env', env)
 end
 
 --- fields, the split in msgpack or empty, the fields of each revision.

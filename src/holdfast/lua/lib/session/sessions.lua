@@ -10,7 +10,7 @@
 ---   handed = the last entry before that   sent, tries, fence = see lib/session/outgoing.lua
 ---   values = the highest version of a value of its state that was removed
 --- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake lib/session/users
---- @requires lib/session/dead
+--- @requires lib/session/dead lib/stream/feed
 local sessions = {}
 
 -- A process that listens says so again long before this has passed.
@@ -79,6 +79,7 @@ function sessions.touch(tag, id, session, now)
   if server.call('ZADD', keys.sessions(tag, session.tenant), now, id) == 1 then
     server.call('SADD', keys.session_tenants(tag), session.tenant)
   end
+  feed.noted(tag, session.tenant, 'session', id, 'changed')
 end
 
 --- Nothing runs any more: the session is removed if nothing is written for long. One whose conversation
@@ -115,6 +116,7 @@ function sessions.forget(tag, id, session, now)
   server.call('ZREM', keys.timers(tag), 'c:' .. id)
   dead.forget(tag, id, session)
   sessions.notify(tag, id, now)
+  feed.noted(tag, session.tenant, 'session', id, 'removed')
   server.call(
     'UNLINK', keys.session(tag, id), keys.transcript(tag, id), keys.activities(tag, id),
     keys.buffered(tag, id), keys.session_state(tag, id), keys.dead_replies(tag, id), keys.listeners(tag, id)

@@ -1,6 +1,7 @@
 --- Live notifications. The event feed of a tenant's executions is kept only while it has listeners, and
 --- a while longer, so that a listener that lost its connection misses nothing. Processes that follow an
---- execution are notified whenever it changes. Without listeners this costs one look-up.
+--- execution are notified whenever it changes. Without listeners this costs one look-up. What happens to
+--- the other nouns of a tenant has a feed of its own, under the name `nouns|TENANT`.
 --- @requires lib/core/keys lib/core/clock lib/core/journal lib/core/timers lib/core/wake
 local feed = {}
 
@@ -53,6 +54,29 @@ function feed.shifted(tag, cohort, from, to)
   feed.moved(tag, tenant, many, from)
 end
 
+--- Whether the feed of a tenant's other nouns is kept.
+function feed.has_nouns(tag, tenant)
+  return server.call('HEXISTS', keys.feeds(tag), 'nouns|' .. tenant) == 1
+end
+
+--- A session, waitpoint, deployment, queue or worker has changed; more facts are name, value pairs.
+function feed.noted(tag, tenant, noun, id, change, ...)
+  if not feed.has_nouns(tag, tenant) then return end
+  local name = 'nouns|' .. tenant
+  journal.append(
+    keys.feed(tag, name), MOST_ENTRIES, clock.now(tag), 'type', noun, 'id', id, 'change', change, ...
+  )
+  wake.feed(tag, name)
+end
+
+--- The same for what all tenants have in common.
+function feed.noted_to_all(tag, noun, id, change)
+  for _, name in ipairs(server.call('HKEYS', keys.feeds(tag))) do
+    local tenant = name:match('^nouns|(.+)$')
+    if tenant then feed.noted(tag, tenant, noun, id, change) end
+  end
+end
+
 --- The timer of a feed fired: the feed ends, unless a listener has called since.
 function feed.expire(tag, tenant, now)
   local ends = tonumber(server.call('HGET', keys.feeds(tag), tenant) or 0)
@@ -61,6 +85,6 @@ function feed.expire(tag, tenant, now)
   else
     server.call('ZREM', keys.timers(tag), 'f:' .. tenant)
     server.call('HDEL', keys.feeds(tag), tenant)
-    server.call('UNLINK', keys.feed(tag, tenant))
+    server.call('UNLINK', keys.feed(tag, tenant), keys.feed_marks(tag, tenant:match('^nouns|(.+)$') or tenant))
   end
 end

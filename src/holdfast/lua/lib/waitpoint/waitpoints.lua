@@ -9,6 +9,7 @@
 ---   held                 numbers of the signals that came before the wait
 ---   asks                 of one that asks for more of a budget, see lib/waitpoint/asking.lua
 --- @requires lib/core/keys lib/core/record lib/core/timers lib/core/stamps lib/limit/outbox
+--- @requires lib/stream/feed
 local waitpoints = {}
 
 --- A conversation may wait many times; its closed waitpoints are kept to answer late senders.
@@ -73,6 +74,7 @@ function waitpoints.add(tag, id, rec, spec, state, now)
   for _, tenant in ipairs({ rec.tenant, '' }) do
     server.call('ZADD', keys.open_waitpoints(tag, tenant), stamp, waitpoints.id(id, number))
   end
+  feed.noted(tag, rec.tenant, 'waitpoint', waitpoints.id(id, number), 'created', 'execution', id)
   if spec.on_open then outbox.put(tag, now, 'h', waitpoints.id(id, number)) end
   return number, spec
 end
@@ -91,6 +93,7 @@ function waitpoints.close(tag, id, rec, number, point, now, why)
   for _, tenant in ipairs({ rec.tenant, '' }) do
     server.call('ZREM', keys.open_waitpoints(tag, tenant), waitpoint_id)
   end
+  feed.noted(tag, rec.tenant, 'waitpoint', waitpoint_id, 'closed', 'execution', id)
 end
 
 --- Close all that are left when their execution ends.
