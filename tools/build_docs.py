@@ -1,7 +1,7 @@
 """Build the documentation site into build/docs/site/VERSION.
 
-build/docs/pages has the pages as Markdown, those that are generated included. Folders of other versions stay: a site that
-keeps them shows a list of versions (versions.json).
+build/docs/pages has the pages as Markdown, those that are generated included. Folders of other
+versions stay: a site that keeps them shows a list of versions (versions.json).
 """
 
 from __future__ import annotations

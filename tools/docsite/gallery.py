@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+_COMMAND = re.compile(r" Run it(?: twice)?: `[^`]*`\.$")
 _LANGUAGES = {".py": "python", ".mjs": "javascript", ".yaml": "yaml", ".md": "markdown"}
 
 
@@ -27,7 +29,8 @@ def about(path: Path) -> str:
     """Return what a program says about itself, without the command that runs it."""
     text = path.read_text("utf-8")
     if path.suffix == ".py":
-        return (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0].replace("\n", " ")
+        docstring = ast.get_docstring(ast.parse(text)) or ""
+        return _COMMAND.sub("", docstring.partition("\n\n")[0].replace("\n", " "))
     comments = (line.removeprefix("//").strip() for line in text.splitlines() if line[:2] == "//")
     return next(comments, "")
 
