@@ -45,6 +45,14 @@ pages: $(READY) ## build the web pages from pages/ into the package (needs node 
 docs: $(DOCS) ## build the documentation site into build/docs/site
 	@$(BIN)/python tools/build_docs.py
 
+sbom: $(READY) ## write the bill of materials into build/sbom.json
+	@$(BIN)/python tools/sbom.py
+
+audit: ## look for known vulnerabilities of what is locked; needs the network
+	@test -d $(VENV)/audit || $(PYTHON) -m venv $(VENV)/audit
+	@$(VENV)/audit/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-audit.lock
+	@$(VENV)/audit/bin/pip-audit --require-hashes --disable-pip -r requirements.lock
+
 fmt: $(READY) ## format the code and fix what can be fixed
 	@$(BIN)/ruff check -q --fix-only .
 	@$(BIN)/ruff format -q .

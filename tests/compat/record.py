@@ -13,7 +13,6 @@ from typing import Any
 
 from holdfast import WorkerSettings
 from holdfast.testing import start_server
-
 from tests.compat.recording import Recording, dump
 from tests.compat.workload import Workload, workload
 
@@ -36,7 +35,7 @@ async def _begin(load: Workload) -> dict[str, str]:
     await cancelled.cancel("not needed")
     handles["cancelled"] = cancelled
     await load.hanging.wait()
-    while not await _is_far(handles):
+    while not await _is_far(handles):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
     return {name: handle.id for name, handle in handles.items()}
 
@@ -53,7 +52,7 @@ async def _graph(load: Workload) -> str:
     async with load.app.graph() as graph:
         first = graph.add(load.tasks["ask"])
         graph.add(load.tasks["add"], 3, 4, after=[first])
-    while not any(str(member.state) == "suspended" for member in await _members(load, graph.id)):
+    while not any(str(member.state) == "suspended" for member in await _members(load, graph.id)):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
     return str(graph.id)
 

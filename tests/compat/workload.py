@@ -28,7 +28,7 @@ class Workload:
     tasks: dict[str, Task[Any, Any, Any]] = field(default_factory=dict)
 
 
-def workload(store: str, *, is_recording: bool) -> Workload:
+def workload(store: str, *, is_recording: bool) -> Workload:  # noqa: C901 - many small tasks
     """Declare the tasks; while recording, some of them stop half-way."""
     load = Workload(App(store))
     app, ran = load.app, load.ran
