@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 BILL = ROOT / "build" / "sbom.json"
 _PINNED = re.compile(
-    r"^([\w.-]+)(?:\[[^]]*\])?==(\S+)((?: \\\n +--hash=sha256:\w+)*)", re.MULTILINE
+    r"^([\w.-]+)(?:\[[^]]*\])?==(\S+)(?: ;[^\\\n]*?)?((?: \\\n +--hash=sha256:\w+)*)$", re.MULTILINE
 )
 _HASH = re.compile(r"sha256:(\w+)")
 

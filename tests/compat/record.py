@@ -57,8 +57,9 @@ async def _graph(load: Workload) -> str:
     return str(graph.id)
 
 
-async def _members(load: Workload, graph: str) -> list[Any]:
-    return list((await load.app.engine.graphs.describe(graph)).members.values())
+async def _states(load: Workload, graph: str) -> set[str]:
+    members = (await load.app.engine.graphs.describe(graph)).members
+    return {str(member.state) for member in members.values()}
 
 
 async def _others(load: Workload) -> None:

@@ -32,8 +32,8 @@ def store(recording: Recording) -> Iterator[str]:
         yield f"valkey://127.0.0.1:{server.port}?prefix=compat"
 
 
-def test_the_first_named_version_is_recorded() -> None:
-    """0.1.0 is the commit 5152c42; every release adds a file."""
+def test_the_first_version_is_recorded() -> None:
+    """0.1.0 is the commit 40671f58, the oldest whose executions all continue; releases add files."""
     assert RECORDED["0.1.0"].version == "0.1.0"
 
 
