@@ -51,7 +51,7 @@ sbom: $(READY) ## write the bill of materials into build/sbom.json
 audit: ## look for known vulnerabilities of what is locked; needs the network
 	@test -d $(VENV)/audit || $(PYTHON) -m venv $(VENV)/audit
 	@$(VENV)/audit/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-audit.lock
-	@$(VENV)/audit/bin/pip-audit --require-hashes --disable-pip -r requirements.lock
+	@$(VENV)/audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements.lock
 
 fmt: $(READY) ## format the code and fix what can be fixed
 	@$(BIN)/ruff check -q --fix-only .

@@ -35,7 +35,7 @@ async def _begin(load: Workload) -> dict[str, str]:
     await cancelled.cancel("not needed")
     handles["cancelled"] = cancelled
     await load.hanging.wait()
-    while not await _is_far(handles):  # noqa: ASYNC110
+    while not await _is_far(handles):  # noqa: ASYNC110 - the store cannot set an event
         await asyncio.sleep(0.05)
     return {name: handle.id for name, handle in handles.items()}
 
@@ -52,7 +52,7 @@ async def _graph(load: Workload) -> str:
     async with load.app.graph() as graph:
         first = graph.add(load.tasks["ask"])
         graph.add(load.tasks["add"], 3, 4, after=[first])
-    while not any(str(member.state) == "suspended" for member in await _members(load, graph.id)):  # noqa: ASYNC110
+    while "suspended" not in await _states(load, graph.id):  # noqa: ASYNC110 - likewise
         await asyncio.sleep(0.05)
     return str(graph.id)
 

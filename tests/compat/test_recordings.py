@@ -33,7 +33,7 @@ def store(recording: Recording) -> Iterator[str]:
 
 
 def test_the_first_version_is_recorded() -> None:
-    """0.1.0 is the commit 40671f58, the oldest whose executions all continue; releases add files."""
+    """0.1.0 is the commit 40671f58, the oldest whose executions all continue."""
     assert RECORDED["0.1.0"].version == "0.1.0"
 
 
