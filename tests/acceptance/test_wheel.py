@@ -89,10 +89,10 @@ def test_the_wheel_runs_in_an_environment_of_its_own(wheel: Path, tmp_path: Path
     # As a path, it brings no .pth files into effect, and so not the checkout.
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib"))
     done = subprocess.run(
-        [run, "-c", _PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False
+        [str(run), "-c", _PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == (f"{PROJECT['version']} True Hello Ada\n", "")
-    command = [tmp_path / "env" / "bin" / "holdfast", "--version"]
+    command = [str(tmp_path / "env" / "bin" / "holdfast"), "--version"]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert shown.stdout == f"holdfast {PROJECT['version']}\n"
 
