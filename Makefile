@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DOCS   := $(VENV)/.docs
 # The tests often wait for other processes: half as many again as there are cores.
 JOBS   ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n + n / 2)))
 
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes; without bytecode each would compile the package.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test check browser pages fmt bench lock clean
+.PHONY: help run test check browser pages docs sbom audit fmt bench lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,7 +18,7 @@ help: ## list the commands
 run: $(READY) ## see the life of an execution, crash included, on an embedded store
 	@$(BIN)/python examples/lifecycle.py
 
-test: check browser ## everything CI runs: the checks, then all tests
+test: check browser $(DOCS) ## everything CI runs: the checks, then all tests
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup tests
 
 check: $(READY) ## format, lint, types, import layers, sizes, reserved words, Lua
@@ -41,6 +42,17 @@ pages: $(READY) ## build the web pages from pages/ into the package (needs node 
 	@cd pages && npm ci --no-audit --no-fund --silent && npx tsc --noEmit
 	@$(BIN)/python tools/check_pages.py --write
 
+docs: $(DOCS) ## build the documentation site into build/docs/site
+	@$(BIN)/python tools/build_docs.py
+
+sbom: $(READY) ## write the bill of materials into build/sbom.json
+	@$(BIN)/python tools/sbom.py
+
+audit: ## look for known vulnerabilities of what is locked; needs the network
+	@test -d $(VENV)/audit || $(PYTHON) -m venv $(VENV)/audit
+	@$(VENV)/audit/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-audit.lock
+	@$(VENV)/audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements.lock
+
 fmt: $(READY) ## format the code and fix what can be fixed
 	@$(BIN)/ruff check -q --fix-only .
 	@$(BIN)/ruff format -q .
@@ -51,8 +63,8 @@ bench: $(READY) ## measure; prints a table and writes bench/results/latest.json
 lock: $(READY) ## pin the Lua library's digest, with a new release if it moved
 	@$(BIN)/python tools/check_lua.py --write
 
-clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## remove the virtual environment, the site and caches
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "holdfast needs Python 3.11 or newer: make PYTHON=python3.12"; exit 1; }
@@ -60,4 +72,9 @@ $(READY): requirements.lock pyproject.toml
 	@echo "installing locked dependencies into $(VENV) ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Versions agree with requirements.lock, so that both fit into one environment.
+$(DOCS): $(READY) requirements-docs.lock
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@

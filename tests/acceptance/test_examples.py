@@ -143,10 +143,3 @@ def test_llm_assistant_uses_a_tool_and_remembers(tmp_path: Path) -> None:
     assert used.startswith("tokens used: ")
     second = _run("llm_assistant.py", tmp_path)
     assert "You have written 3 times." in second.stdout
-
-
-def test_the_quickstart_lists_every_example() -> None:
-    """Each can be found from there."""
-    page = (ROOT / "docs" / "quickstart.md").read_text()
-    names = [path.name for path in EXAMPLES.iterdir() if path.is_file()]
-    assert [name for name in names if f"`{name}`" not in page] == []

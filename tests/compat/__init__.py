@@ -1,0 +1,1 @@
+"""What earlier versions wrote, promised and offered, and that this version still honours it."""

@@ -1,0 +1,56 @@
+"""Nothing that an earlier version offered over HTTP or in Python was taken away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.store.valkey.boot import FORMAT
+from tests.compat import contracts, http, names
+
+#: Integrations are among the public modules; their libraries are imported once for all tests.
+pytestmark = pytest.mark.xdist_group("integrations")
+
+#: The format of stores that docs/compatibility.md promises to read.
+_PROMISED_FORMAT = 2
+
+
+@pytest.mark.parametrize("version", contracts.read("http"))
+def test_http_keeps_operations_and_fields(version: str) -> None:
+    """Calls of older clients are taken, and have all the fields in their answers."""
+    now = http.contract()
+    broken = []
+    for operation, before in contracts.read("http")[version].items():
+        after = now.get(operation, {"takes": [], "requires": [], "gives": []})
+        broken += [f"{operation} takes {one}" for one in _less(before["takes"], after["takes"])]
+        broken += [f"{operation} gives {one}" for one in _less(before["gives"], after["gives"])]
+        more = _less(after["requires"], before["requires"])
+        broken += [f"{operation} now requires {one}" for one in more]
+        broken += [operation] if operation not in now else []
+    assert broken == []
+
+
+@pytest.mark.parametrize("version", contracts.read("names"))
+def test_python_keeps_names_and_parameters(version: str) -> None:
+    """Programs that were written for an older version still import and call what they did."""
+    now: dict[str, dict[str, Any]] = names.public()
+    broken = []
+    for module, before in contracts.read("names")[version].items():
+        after = now.get(module, {})
+        broken += [f"{module}.{name}" for name in _less(before, after)]
+        broken += [
+            f"{module}.{name}({parameter})"
+            for name, parameters in before.items()
+            for parameter in _less(parameters, after.get(name, parameters))
+        ]
+    assert broken == []
+
+
+def _less(before: Any, after: Any) -> list[str]:
+    return [one for one in before if one not in after]
+
+
+def test_the_format_of_the_store_is_the_promised_one() -> None:
+    """A new format needs a way to get there, and a word in docs/compatibility.md."""
+    assert FORMAT == _PROMISED_FORMAT
