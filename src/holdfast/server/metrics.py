@@ -55,6 +55,7 @@ class Metrics:
         self._incidents_seen: dict[str, int] = {}
         self._restarts_seen: dict[str, int] = {}
         self._pins_seen: Tally[Finding] = Tally()
+        self._answers: dict[tuple[Route, int], tuple[Counter, Histogram]] = {}
         self._count_calls()
         self._count_work()
         self._look_at_store()
@@ -151,8 +152,13 @@ class Metrics:
 
     def answered(self, route: Route, status: int, seconds: float) -> None:
         """Count a call."""
-        self._requests.labels(route.method, route.path, str(status)).inc()
-        self._seconds.labels(route.method, route.path).observe(seconds)
+        found = self._answers.get((route, status))
+        if found is None:
+            count = self._requests.labels(route.method, route.path, str(status))
+            found = (count, self._seconds.labels(route.method, route.path))
+            self._answers[route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
     def claimed(self, claims: Sequence[Claim], lease_ms: int) -> None:
         """Record the claimed executions and how long they had waited."""
