@@ -7,6 +7,7 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -187,11 +188,16 @@ def server(
     parts, member = _parts(roles), Member.from_environment()
     count = processes_of(processes)
     if member is not None:
-        settings = replace(settings, port=member.port or settings.port, is_shared=True)
+        settings = replace(
+            settings,
+            port=member.port or settings.port,
+            is_shared=True,
+            shared_metrics=None if member.folder is None else Path(member.folder),
+        )
     elif count > 1:
         configure_logging(log_level, as_json=as_json)
-        with reserved(settings) as port:
-            run_crew(count, as_json=as_json, port=port)
+        with reserved(settings) as port, TemporaryDirectory(prefix="holdfast-") as folder:
+            run_crew(count, as_json=as_json, port=port, folder=folder)
         return
     serve(settings, parts, store, log_level=log_level, as_json=as_json, member=member)
 
@@ -232,19 +238,17 @@ def _serve(
 
     def announce(url: str) -> None:
         shown = str(opening.parse_store(store))
-        if member is not None:
-            member.report()
         if as_json:
             started = {"event": "started", "url": url, "store": shown, "roles": sorted(parts)}
             output.emit(started if member is None else {**started, "process": member.number})
-            return
-        if member is not None and member.number > 1:
-            # The first has said it all.
-            return
-        output.say(f"holdfast serves {url}" if url else "holdfast fires timers")
-        output.say(f"  store    {shown}")
-        if url:
-            output.say(f"  docs     {url}/docs")
+        elif member is None or member.number == 1:
+            # The first of several says it for all.
+            output.say(f"holdfast serves {url}" if url else "holdfast fires timers")
+            output.say(f"  store    {shown}")
+            if url:
+                output.say(f"  docs     {url}/docs")
+        if member is not None:
+            member.report()
 
     if "http" in parts:
         work = run(store, settings, maintenance="maintenance" in parts, announce=announce)

@@ -137,7 +137,9 @@ def processes_of(given: int) -> int:
     return count or min(MOST_PROCESSES, os.cpu_count() or 1)
 
 
-def run_crew(count: int, *, as_json: bool, port: int | None = None) -> None:
+def run_crew(
+    count: int, *, as_json: bool, port: int | None = None, folder: str | None = None
+) -> None:
     """Run this command in several processes until a signal stops them."""
 
     def announce(pids: list[int]) -> None:
@@ -147,7 +149,7 @@ def run_crew(count: int, *, as_json: bool, port: int | None = None) -> None:
             output.say(f"holdfast runs {count} processes: {', '.join(map(str, pids))}")
 
     async def work() -> int:
-        return await Crew(count, port=port).run(announce)
+        return await Crew(count, port=port, folder=folder).run(announce)
 
     if code := asyncio.run(work()):
         raise typer.Exit(code)

@@ -13,7 +13,7 @@ from functools import partial
 import uvicorn
 
 from holdfast.archive.service import ArchiveService
-from holdfast.concurrency import wait_or_timeout
+from holdfast.concurrency import stop, wait_or_timeout
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import StoreIncompatible
 from holdfast.model.api_keys import Role
@@ -91,6 +91,8 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
     listener = listening(settings)
     server = Server(config, services)
     running = asyncio.ensure_future(server.serve(sockets=[listener]))
+    siblings = services.metrics.siblings
+    sharing = [] if siblings is None else [asyncio.ensure_future(siblings.run())]
     try:
         while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.005)
@@ -103,6 +105,7 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
     finally:
         server.stop()
         await running
+        await stop(*sharing)
         await services.close()
 
 

@@ -50,6 +50,8 @@ class ServerSettings:
     tls_key: Path | None = None
     #: Whether other processes of this server serve the same port.
     is_shared: bool = False
+    #: The folder in which these processes leave their metrics for each other.
+    shared_metrics: Path | None = None
     #: Whether it runs for development, next to a worker or host of the developer.
     dev: bool = False
     #: How long calls in flight may take to finish when the server stops.

@@ -28,8 +28,8 @@ def reserved(settings: ServerSettings) -> Iterator[int]:
 
     The socket that keeps it does not listen, so it gets no connections.
     """
-    # A server of someone else on a shared port would not be noticed with a shared socket.
-    with _bound(settings) as probe:
+    # With a shared socket, another server of several processes would not be noticed.
+    with _bound(replace(settings, is_shared=False)) as probe:
         port = probe.getsockname()[1]
     with _bound(replace(settings, port=port, is_shared=True)):
         yield port

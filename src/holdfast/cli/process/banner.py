@@ -28,8 +28,6 @@ def show(
     """Print what is running and, for a developer, a command to try next."""
     described = {name: task.describe() for name, task in app.tasks.items()}
     member = how.member
-    if member is not None:
-        member.report()
     if how.as_json:
         further: dict[str, Any] = {"url": url, "chats": _chats(app, url)} if url else {}
         further |= {} if member is None else {"process": member.number}

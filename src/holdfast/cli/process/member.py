@@ -27,7 +27,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     ready_fd: int
     #: The port that all of them serve.
     port: int | None = None
-    #: Where each leaves its counters for the others.
+    #: Where each leaves its metrics for the others.
     folder: str | None = None
 
     def to_environment(self) -> dict[str, str]:

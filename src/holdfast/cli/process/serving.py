@@ -59,6 +59,8 @@ def serve(target: str, app: App, settings: WorkerSettings, how: Serving) -> bool
 
             def announce(worker: Worker) -> None:
                 banner.show(target, app, worker, how, url=url)
+                if how.member is not None:
+                    how.member.report()
 
             judged = judging(app.engine, how.env, settings.revision)
             return await _run(Worker(app, settings), announce, how.parent, judged)

@@ -53,7 +53,7 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         identities=Identities(engine, open_access=settings.is_loopback),
         claimers=Claimers(engine),
         draining=Draining(engine),
-        metrics=Metrics(),
+        metrics=Metrics(settings.shared_metrics),
         rate=rate,
         ingress=Ingress(engine, admit),
         waits=Open("waiting calls", settings.most_waits),
