@@ -119,8 +119,16 @@ class Crew:
                 pass_fds=[writable],
                 start_new_session=True,
             )
+        except OSError as error:
+            # The system may have no room for another process now.
+            os.close(readable)
+            log.log(logging.ERROR, "process %d cannot be started: %s", place.number, error)
+            return 1
         finally:
             os.close(writable)
+        if self._stopping.is_set():
+            # The signal came while it was being started.
+            place.process.send_signal(signal.SIGTERM)
 
         def look() -> None:
             loop.remove_reader(readable)
