@@ -18,12 +18,12 @@ class Process:
 
     def __init__(self, folder: Path) -> None:
         self.registry = CollectorRegistry()
-        options = {"registry": self.registry}
-        self.calls = Counter("holdfast_calls_total", "Calls.", ["route"], **options)
-        self.took = Histogram("holdfast_seconds", "Time.", buckets=(1, 2), **options)
-        self.open = Gauge("holdfast_http_live_streams", "Open.", **options)
-        self.lanes = Gauge("holdfast_executions", "Of the store.", **options)
-        self.siblings = Siblings(folder, self.registry)
+        registry = self.registry
+        self.calls = Counter("holdfast_calls_total", "Calls.", ["route"], registry=registry)
+        self.took = Histogram("holdfast_seconds", "Time.", buckets=(1, 2), registry=registry)
+        self.open = Gauge("holdfast_http_live_streams", "Open.", registry=registry)
+        self.lanes = Gauge("holdfast_executions", "Of the store.", registry=registry)
+        self.siblings = Siblings(folder, registry)
 
     def said(self) -> list[str]:
         """Return the samples that a scrape of this process gets."""
