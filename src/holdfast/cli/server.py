@@ -185,21 +185,8 @@ def server(
         tls_certificate=tls_cert,
         tls_key=tls_key,
     )
-    parts, member = _parts(roles), Member.from_environment()
     count = processes_of(processes)
-    if member is not None:
-        settings = replace(
-            settings,
-            port=member.port or settings.port,
-            is_shared=True,
-            shared_metrics=None if member.folder is None else Path(member.folder),
-        )
-    elif count > 1:
-        configure_logging(log_level, as_json=as_json)
-        with reserved(settings) as port, TemporaryDirectory(prefix="holdfast-") as folder:
-            run_crew(count, as_json=as_json, port=port, folder=folder)
-        return
-    serve(settings, parts, store, log_level=log_level, as_json=as_json, member=member)
+    serve(settings, _parts(roles), store, log_level=log_level, as_json=as_json, processes=count)
 
 
 def serve(
@@ -209,14 +196,31 @@ def serve(
     *,
     log_level: str,
     as_json: bool,
-    member: Member | None = None,
+    processes: int = 1,
 ) -> None:
     """Serve a store until a signal arrives."""
+    member = Member.from_environment()
     configure_logging(log_level, as_json=as_json, process=number_of(member))
-    set_up_from_environment("holdfast-server")
     text, _ = opening.store_text(store)
     opening.parse_store(text)
+    if member is not None:
+        settings = _shared(settings, member)
+    elif processes > 1:
+        with reserved(settings) as port, TemporaryDirectory(prefix="holdfast-") as folder:
+            run_crew(processes, as_json=as_json, port=port, folder=folder)
+        return
+    set_up_from_environment("holdfast-server")
     _serve(settings, parts, text, member, as_json=as_json)
+
+
+def _shared(settings: ServerSettings, member: Member) -> ServerSettings:
+    """Return the settings of one of several processes."""
+    return replace(
+        settings,
+        port=member.port or settings.port,
+        is_shared=True,
+        shared_metrics=None if member.folder is None else Path(member.folder),
+    )
 
 
 def _parts(roles: list[str] | None) -> frozenset[str]:

@@ -347,10 +347,8 @@ class Executions(Domain):
     ) -> None:
         """End an execution with its result, and with the last frames of its stream."""
         sealed = self._sealing.seal_once(result, "result", execution_id)
-        item: tuple[str | bytes, ...] = (execution_id, lease.fence, sealed, content_type, "0")
-        if frames:
-            given = frame_values(self._sealing, execution_id, frames)
-            item = (*item[:-1], str(len(frames)), *given)
+        given = frame_values(self._sealing, execution_id, frames) if frames else ()
+        item = (execution_id, lease.fence, sealed, content_type, str(len(frames)), *given)
         accepted(await self._completions.call(self._store.tag_of(execution_id), item))
 
     async def complete_many(self, items: Sequence[Completion]) -> list[HoldfastError | None]:
