@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from holdfast import tracing
 from holdfast.client.beats import lease_body
 from holdfast.client.http import Http, path, refusal_of
 from holdfast.errors import HoldfastError, NotFound
@@ -32,7 +33,8 @@ class Completions:
 
     async def complete(self, item: Completion) -> None:
         """End an execution with its result."""
-        if self._takes_many:
+        # A call for many belongs to no trace, so with tracing each result has a call of its own.
+        if self._takes_many and not tracing.is_set_up():
             try:
                 # What an execution was refused is a value, so that only the path can be missing.
                 refusal = await self._line.add(item)
