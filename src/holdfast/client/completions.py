@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast import tracing
 from holdfast.client.beats import lease_body
 from holdfast.client.http import Http, path, refusal_of
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.lines import Line
 from holdfast.model import payloads
 from holdfast.model.calls import Completion
+from holdfast.tracing import current_traceparent
 
 _ITEMS_IN_CALL = 100
 _BYTES_IN_CALL = 1 << 20
@@ -33,8 +33,8 @@ class Completions:
 
     async def complete(self, item: Completion) -> None:
         """End an execution with its result."""
-        # A call for many belongs to no trace, so with tracing each result has a call of its own.
-        if self._takes_many and not tracing.is_set_up():
+        # A call for many belongs to no trace, so a result of a trace has a call of its own.
+        if self._takes_many and current_traceparent() is None:
             try:
                 # What an execution was refused is a value, so that only the path can be missing.
                 refusal = await self._line.add(item)
