@@ -1,10 +1,10 @@
-"""Three idioms of asyncio, each written once."""
+"""Idioms of asyncio, each written once."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 
@@ -23,6 +23,15 @@ async def first_of(
         for wait, future in zip(waits, futures, strict=True):
             if future is not wait:
                 future.cancel()
+
+
+async def all_of(works: Iterable[Coroutine[Any, Any, Any]]) -> None:
+    """Do all work concurrently. A single coroutine, which is the usual case, needs no task."""
+    first, *others = [*works] or [asyncio.sleep(0)]
+    if others:
+        await asyncio.gather(first, *others)
+    else:
+        await first
 
 
 async def wait_or_timeout(event: asyncio.Event, timeout_s: float | None) -> bool:

@@ -27,14 +27,14 @@ _NAME = "holdfast"
 _NO_SPAN = contextlib.nullcontext()
 
 
-def _is_set_up() -> bool:
+def is_set_up() -> bool:
     """Whether this process uses OpenTelemetry; Holdfast never loads it on its own."""
     return "opentelemetry.sdk.trace" in sys.modules
 
 
 def current_traceparent() -> str | None:
     """Return the `traceparent` of the current span, if there is one."""
-    if not _is_set_up():
+    if not is_set_up():
         return None
     from opentelemetry import propagate
 
@@ -46,7 +46,7 @@ def current_traceparent() -> str | None:
 @contextlib.contextmanager
 def submission(kind: str, tenant: str) -> Iterator[None]:
     """Open a span for a submission; the submitted executions belong to it."""
-    if not _is_set_up():
+    if not is_set_up():
         yield
         return
     from opentelemetry import trace
@@ -63,7 +63,7 @@ def submission(kind: str, tenant: str) -> Iterator[None]:
 def answering(method: str, route: str, headers: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Open a span for an incoming call, in its caller's trace; yields its attributes."""
     attributes: dict[str, Any] = {"http.request.method": method, "http.route": route}
-    if not _is_set_up():
+    if not is_set_up():
         yield attributes
         return
     from opentelemetry import propagate, trace
@@ -87,7 +87,7 @@ class Trace:
 
     def attempt(self, claim: Claim) -> AbstractContextManager[None]:
         """Open a span for an attempt."""
-        return self._attempt(claim) if _is_set_up() else _NO_SPAN
+        return self._attempt(claim) if is_set_up() else _NO_SPAN
 
     @contextlib.contextmanager
     def _attempt(self, claim: Claim) -> Iterator[None]:

@@ -46,6 +46,7 @@ class Ours:
             ("POST", "queues/q/redrive", {"to": name}),
             ("POST", "queues/q/redrive", {"filter": {"origin": name}}),
             ("POST", "leases:renew", {"items": [{"execution": name, **held}]}),
+            ("POST", "leases:complete", {"items": [{"execution": name, **held}]}),
             ("POST", "executions/x/usage", {**held, "usage": {"t": 1}, "budget": name}),
             ("POST", "executions/x/suspend", {**held, "waitpoints": [{"id": f"{name}~w1"}]}),
             ("GET", f"executions?graph={name}", None),

@@ -134,7 +134,13 @@ async def test_a_stranger_cannot_tell_ours_from_nothing(route: Route, shared_sit
     assert answers[0][0] == 404
 
 
-async def test_renewals_are_checked_in_the_call_that_renews(watched: Watched) -> None:
+@pytest.mark.parametrize(
+    ("route", "function"),
+    [("renew", "hf_owned_lease_renew"), ("complete", "hf_owned_execution_complete_all")],
+)
+async def test_leases_are_checked_in_the_call_about_them(
+    route: str, function: str, watched: Watched
+) -> None:
     """Of things of several tenants, in one call."""
     engine = watched.site.engine
     ours, theirs = [(await engine.submit("k", tenant=tenant)).id for tenant in (OURS, THEIRS)]
@@ -142,8 +148,8 @@ async def test_renewals_are_checked_in_the_call_that_renews(watched: Watched) ->
     body = {"items": [{"execution": one, "lease": lease} for one in (ours, theirs, "nothing")]}
     async with watched.site.client(await watched.site.key()) as client:
         watched.clear()
-        answer = await client.post("/v1/leases:renew", json=body)
-    assert watched.about(ours) == ["hf_owned_lease_renew"]
+        answer = await client.post(f"/v1/leases:{route}", json=body)
+    assert watched.about(ours) == [function]
     codes = [(one["code"], one["detail"]) for one in answer.json()["items"]]
     assert codes == [
         (

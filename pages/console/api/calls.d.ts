@@ -68,7 +68,7 @@ export interface Calls {
   "GET /v1/executions/{id}": { query: { tenant?: string }; body: undefined; reply: api.ExecutionView };
   "GET /v1/executions/{id}/attempts": { query: { limit?: number; cursor?: string; tenant?: string }; body: undefined; reply: api.AttemptPage };
   "POST /v1/executions/{id}/cancel": { query: { tenant?: string }; body: api.OperatorCallsReasonBody; reply: api.StateView };
-  "POST /v1/executions/{id}/complete": { query: { tenant?: string }; body: api.CompleteBody; reply: api.StateView };
+  "POST /v1/executions/{id}/complete": { query: { tenant?: string }; body: api.WorkerCallsCompleteBody; reply: api.StateView };
   "POST /v1/executions/{id}/continue": { query: { tenant?: string }; body: api.ContinueBody; reply: api.ContinuedView };
   "POST /v1/executions/{id}/delay": { query: { tenant?: string }; body: api.DelayBody; reply: api.StateView };
   "GET /v1/executions/{id}/events": { query: { after?: string; tenant?: string }; body: undefined; reply: undefined };
@@ -127,6 +127,7 @@ export interface Calls {
   "POST /v1/lanes/{lane}/pause": { query: {}; body: undefined; reply: api.LaneSetting };
   "POST /v1/lanes/{lane}/resume": { query: {}; body: undefined; reply: api.LaneSetting };
   "PUT /v1/lanes/{lane}/weights": { query: {}; body: Record<string, number | null>; reply: api.WeightsView };
+  "POST /v1/leases:complete": { query: {}; body: api.LeasesCompleteBody; reply: api.CompletedPage };
   "POST /v1/leases:renew": { query: {}; body: api.RenewBody; reply: api.RenewedPage };
   "GET /v1/me": { query: {}; body: undefined; reply: api.CallerView };
   "POST /v1/packs": { query: { tenant?: string }; body: undefined; reply: api.PackView };

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvloop
 
+from holdfast.cli.process.member import Member, following, number_of
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
-from holdfast.cli.worker import configure_logging
+from holdfast.cli.worker import configure_logging, processes_of, run_crew
 from holdfast.errors import InvalidInput
 from holdfast.model.files import FileLimits
 from holdfast.server.chat.doors import Door
 from holdfast.server.run import run, run_maintenance
 from holdfast.server.settings import ServerSettings, parse_listen
+from holdfast.server.sockets import reserved
 from holdfast.tracing import set_up_from_environment
 
 if TYPE_CHECKING:
@@ -28,6 +33,9 @@ LISTEN_VARIABLE = "HOLDFAST_LISTEN"
 DEFAULT_LISTEN = "127.0.0.1:8080"
 _ROLES = ("http", "maintenance")
 ALL_ROLES = frozenset(_ROLES)
+#: Python searches for garbage when there are as many new objects: the calls under way have about as
+#: many on a busy server, and hardly any of them is garbage that only a search finds.
+_NEW_OBJECTS = 10_000
 
 Listen = Annotated[
     str | None,
@@ -122,6 +130,12 @@ TlsCertificate = Annotated[
 TlsKey = Annotated[
     Path | None, typer.Option("--tls-key", help="The private key of the certificate (PEM).")
 ]
+Processes = Annotated[
+    int,
+    typer.Option(
+        "--processes", metavar="COUNT", help="How many processes serve; 0 for one per CPU."
+    ),
+]
 LogLevel = Annotated[
     str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning, error.")
 ]
@@ -145,6 +159,7 @@ def server(
     trusted_peers: TrustedPeers = None,
     tls_cert: TlsCertificate = None,
     tls_key: TlsKey = None,
+    processes: Processes = 1,
     log_level: LogLevel = "info",
     store: OwnStoreOption = None,
     as_json: JsonOption = False,
@@ -170,7 +185,8 @@ def server(
         tls_certificate=tls_cert,
         tls_key=tls_key,
     )
-    serve(settings, _parts(roles), store, log_level=log_level, as_json=as_json)
+    count = processes_of(processes)
+    serve(settings, _parts(roles), store, log_level=log_level, as_json=as_json, processes=count)
 
 
 def serve(
@@ -180,13 +196,31 @@ def serve(
     *,
     log_level: str,
     as_json: bool,
+    processes: int = 1,
 ) -> None:
     """Serve a store until a signal arrives."""
-    configure_logging(log_level, as_json=as_json)
-    set_up_from_environment("holdfast-server")
+    member = Member.from_environment()
+    configure_logging(log_level, as_json=as_json, process=number_of(member))
     text, _ = opening.store_text(store)
     opening.parse_store(text)
-    _serve(settings, parts, text, as_json=as_json)
+    if member is not None:
+        settings = _shared(settings, member)
+    elif processes > 1:
+        with reserved(settings) as port, TemporaryDirectory(prefix="holdfast-") as folder:
+            run_crew(processes, as_json=as_json, port=port, folder=folder)
+        return
+    set_up_from_environment("holdfast-server")
+    _serve(settings, parts, text, member, as_json=as_json)
+
+
+def _shared(settings: ServerSettings, member: Member) -> ServerSettings:
+    """Return the settings of one of several processes."""
+    return replace(
+        settings,
+        port=member.port or settings.port,
+        is_shared=True,
+        shared_metrics=None if member.folder is None else Path(member.folder),
+    )
 
 
 def _parts(roles: list[str] | None) -> frozenset[str]:
@@ -197,21 +231,38 @@ def _parts(roles: list[str] | None) -> frozenset[str]:
     return parts
 
 
-def _serve(settings: ServerSettings, parts: frozenset[str], store: str, *, as_json: bool) -> None:
+def _serve(
+    settings: ServerSettings,
+    parts: frozenset[str],
+    store: str,
+    member: Member | None,
+    *,
+    as_json: bool,
+) -> None:
 
     def announce(url: str) -> None:
         shown = str(opening.parse_store(store))
         if as_json:
-            output.emit({"event": "started", "url": url, "store": shown, "roles": sorted(parts)})
-            return
-        output.say(f"holdfast serves {url}" if url else "holdfast fires timers")
-        output.say(f"  store    {shown}")
-        if url:
-            output.say(f"  docs     {url}/docs")
+            started = {"event": "started", "url": url, "store": shown, "roles": sorted(parts)}
+            output.emit(started if member is None else {**started, "process": member.number})
+        elif member is None or member.number == 1:
+            # The first of several says it for all.
+            output.say(f"holdfast serves {url}" if url else "holdfast fires timers")
+            output.say(f"  store    {shown}")
+            if url:
+                output.say(f"  docs     {url}/docs")
+        if member is not None:
+            member.report()
 
     if "http" in parts:
         work = run(store, settings, maintenance="maintenance" in parts, announce=announce)
     else:
         work = run_maintenance(store, announce=announce)
-    if uvloop.run(work) == signal.SIGINT:
+    gc.set_threshold(_NEW_OBJECTS)
+
+    async def follow() -> int:
+        async with following(member):
+            return await work
+
+    if uvloop.run(follow()) == signal.SIGINT:
         raise typer.Exit(INTERRUPTED)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-from typing import Annotated
+import os
+from typing import Annotated, Any
 
 import typer
 
 from holdfast.cli.deployment_options import EnvOption
+from holdfast.cli.process.crew import Crew
 from holdfast.cli.process.loading import load_app
-from holdfast.cli.process.serving import serve
-from holdfast.cli.terminal import inputs
+from holdfast.cli.process.member import Member, number_of
+from holdfast.cli.process.serving import Serving, serve
+from holdfast.cli.terminal import inputs, output
 from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.opening import parse_store
 from holdfast.cli.terminal.options import AppStoreOption, AppTarget, JsonOption
 from holdfast.errors import InvalidInput
+from holdfast.model import checks
 from holdfast.model.store_urls import is_remote
 from holdfast.tracing import set_up_from_environment
 from holdfast.worker.worker import WorkerSettings
 
+MOST_PROCESSES = 256
 LEVELS = ("debug", "info", "warning", "error")
 
 Slots = Annotated[int, typer.Option("--slots", help="Maximum executions to run at once.")]
@@ -65,6 +71,14 @@ OfRevision = Annotated[
     ),
 ]
 #: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
+Processes = Annotated[
+    int,
+    typer.Option(
+        "--processes",
+        metavar="COUNT",
+        help="How many processes run, each with all the slots; 0 for one per CPU.",
+    ),
+]
 Parent = Annotated[int, typer.Option("--parent", hidden=True)]
 Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
 
@@ -82,6 +96,7 @@ def worker(
     lease: Annotated[
         str, typer.Option("--lease", help="How soon the store notices that a worker has died.")
     ] = "30s",
+    processes: Processes = 1,
     log_level: LogLevel = "info",
     keep_logs: KeepLogs = "info",
     store: AppStoreOption = None,
@@ -90,8 +105,8 @@ def worker(
     listen: Listen = None,
 ) -> None:
     """Run the tasks of an app. SIGTERM or Ctrl-C drains; a second one stops at once."""
-    configure_logging(log_level, as_json=as_json)
-    set_up_from_environment("holdfast-worker")
+    member = Member.from_environment()
+    configure_logging(log_level, as_json=as_json, process=number_of(member))
     settings = WorkerSettings(
         name=name,
         lanes=inputs.names(lanes or ()),
@@ -102,28 +117,59 @@ def worker(
         lease_ms=inputs.duration_ms("lease", lease),
         keep_logs=None if keep_logs == "off" else keep_logs,
     )
+    count = processes_of(processes)
+    if count > 1 and member is None:
+        run_crew(count, as_json=as_json)
+        return
+    set_up_from_environment("holdfast-worker")
     app = load_app(target)
     app.store = store or app.store
     if not is_remote(app.store):
         parse_store(app.store)
-    if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen, env=env):
+    how = Serving(as_json=as_json, parent=parent, listen=listen, env=env, member=member)
+    if serve(target, app, settings, how):
         raise typer.Exit(INTERRUPTED)
 
 
-def configure_logging(level: str, *, as_json: bool) -> None:
+def processes_of(given: int) -> int:
+    """Return how many processes to run."""
+    count = checks.integer("processes", given, 0, MOST_PROCESSES)
+    return count or min(MOST_PROCESSES, os.cpu_count() or 1)
+
+
+def run_crew(
+    count: int, *, as_json: bool, port: int | None = None, folder: str | None = None
+) -> None:
+    """Run this command in several processes until a signal stops them."""
+
+    def announce(pids: list[int]) -> None:
+        if as_json:
+            output.emit({"event": "running", "processes": pids})
+        else:
+            output.say(f"holdfast runs {count} processes: {', '.join(map(str, pids))}")
+
+    async def work() -> int:
+        return await Crew(count, port=port, folder=folder).run(announce)
+
+    if code := asyncio.run(work()):
+        raise typer.Exit(code)
+
+
+def configure_logging(level: str, *, as_json: bool, process: int | None = None) -> None:
     """Log to stderr. This is the entry point, so no other code has configured logging."""
     if level not in LEVELS:
         raise InvalidInput(f"log-level: must be one of {', '.join(LEVELS)}", field="log-level")
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if as_json else TextLines())
+    handler.setFormatter(JsonLines(process) if as_json else TextLines(process))
     logging.basicConfig(level=level.upper(), handlers=[handler])
 
 
 class TextLines(logging.Formatter):
     """Formats log records for people; records about an attempt name it."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(about)s%(message)s")
+    def __init__(self, process: int | None = None) -> None:
+        number = "" if process is None else f"({process}) "
+        super().__init__(f"%(asctime)s {number}%(levelname)-7s %(name)s: %(about)s%(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as a line, followed by its traceback if it has one."""
@@ -139,14 +185,20 @@ class TextLines(logging.Formatter):
 class JsonLines(logging.Formatter):
     """Formats log records as JSON objects, one per line."""
 
+    def __init__(self, process: int | None = None) -> None:
+        super().__init__()
+        self._process = process
+
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as a line that includes its execution."""
-        value = {
+        value: dict[str, Any] = {
             "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if self._process is not None:
+            value["process"] = self._process
         for name in ("tenant", "execution", "kind", "attempt", "request", "partition", "queue"):
             if (fact := getattr(record, name, None)) is not None:
                 value[name] = fact

@@ -17,13 +17,14 @@ from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.client import decode, live
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claimer import RemoteClaimer
+from holdfast.client.completions import Completions, completion_body
 from holdfast.client.execution_bodies import answer_of, body_of, resubmission_body, submitted_of
 from holdfast.client.execution_pages import page_of
 from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.client.streams import frame_bodies
 from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
 from holdfast.model import bounds, calls, checks, exports, payloads
-from holdfast.model.calls import Replay
+from holdfast.model.calls import Completion, Replay
 from holdfast.model.causes import Cause
 from holdfast.model.claims import Claimant
 from holdfast.model.executions import (
@@ -61,6 +62,7 @@ class RemoteExecutions(api.Executions):
         self._http = http
         #: The tenant that an operator key acts for.
         self._tenant = http.tenant
+        self._completions = Completions(http)
 
     # Submitting
 
@@ -125,9 +127,12 @@ class RemoteExecutions(api.Executions):
         frames: Sequence[NewFrame] = (),
     ) -> None:
         calls.check_result(result, content_type)
-        body = {"content_type": content_type, **payloads.fields("result", result)}
-        if frames:
-            body["frames"] = frame_bodies(check_last(frames))
+        calls.check_holder(execution_id, lease)
+        if not frames:
+            await self._completions.complete(Completion(execution_id, lease, result, content_type))
+            return
+        body = completion_body(result, content_type)
+        body["frames"] = frame_bodies(check_last(frames))
         await self._hold(execution_id, lease, "complete", body)
 
     @override

@@ -6,11 +6,13 @@ import asyncio
 import heapq
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from typing_extensions import override
 
 from holdfast import api
 from holdfast.errors import InvalidInput
+from holdfast.lines import Line
 from holdfast.model import bounds, checks
 from holdfast.model.audit import AuditEntry, AuditLog
 from holdfast.model.moments import to_ms
@@ -28,30 +30,17 @@ class Audit(api.Audit):
 
     def __init__(self, store: Store) -> None:
         self._audit = store.audit
-        self._pending: dict[AuditLog, list[AuditEntry]] = {log: [] for log in AuditLog}
-        self._flushing: dict[AuditLog, asyncio.Task[None] | None] = dict.fromkeys(AuditLog)
+        self._lines: dict[AuditLog, Line[AuditEntry, None]] = {
+            log: Line(partial(self._send, log), most_items=_ENTRIES_IN_CALL) for log in AuditLog
+        }
 
-    async def append(self, log: AuditLog, entry: AuditEntry) -> None:
-        """Append an entry; when this returns, the store has it."""
-        self._pending[log].append(entry)
-        under_way = self._flushing[log]
-        if under_way is not None:
-            await asyncio.wait({under_way})
-            # Another waiter may have started the flush that includes this entry.
-        if self._flushing[log] is under_way:
-            self._flushing[log] = asyncio.ensure_future(self._flush(log))
-        flush = self._flushing[log]
-        if flush is not None:
-            await asyncio.shield(flush)
+    def append(self, log: AuditLog, entry: AuditEntry) -> asyncio.Future[None]:
+        """Append an entry; when this is done, the store has it."""
+        return self._lines[log].add(entry)
 
-    async def _flush(self, log: AuditLog) -> None:
-        entries, self._pending[log] = self._pending[log], []
-        await asyncio.gather(
-            *(
-                self._audit.append(log, entries[start : start + _ENTRIES_IN_CALL])
-                for start in range(0, len(entries), _ENTRIES_IN_CALL)
-            )
-        )
+    async def _send(self, log: AuditLog, entries: Sequence[AuditEntry]) -> Sequence[None]:
+        await self._audit.append(log, entries)
+        return [None] * len(entries)
 
     @override
     async def list(

@@ -23,7 +23,7 @@ from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import bounds, calls, checks, references
-from holdfast.model.calls import Replay
+from holdfast.model.calls import Completion, Replay
 from holdfast.model.causes import Cause
 from holdfast.model.claims import Claimant
 from holdfast.model.executions import (
@@ -163,6 +163,23 @@ class Executions(api.Executions):
             execution_id, lease, result, content_type or "", frames
         )
         self._admission.ended(execution_id, lease)
+
+    async def complete_many(self, items: Sequence[Completion]) -> list[HoldfastError | None]:
+        """End executions with their results: None or an error for each, in order."""
+        for item in items:
+            item.check()
+        stored = [await self._stored(item) for item in items]
+        answers = await self._store.executions.complete_many(stored)
+        for item, answer in zip(items, answers, strict=True):
+            if answer is None:
+                self._admission.ended(item.execution_id, item.lease)
+        return answers
+
+    async def _stored(self, item: Completion) -> Completion:
+        if len(item.result) <= references.LEAST_BYTES:
+            return item
+        result = await self._payloads.store_result(item.execution_id, item.result)
+        return item._replace(result=result)
 
     @override
     async def fail(

@@ -176,7 +176,9 @@ class Payloads:
             log.warning("cannot read the input of %s: %s", claim.id, error)
             await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
             return None
-        return replace(claim, input=payload, passed=())
+        # A copy would cost more than all the rest, and nobody else has the claim yet.
+        claim.input, claim.passed = payload, ()
+        return claim
 
     def _open_journal(self, claim: Claim) -> Claim:
         """Return a claim with its steps and signals in plain form."""
@@ -199,6 +201,8 @@ class Payloads:
                     return await self.outcome(upstream.id)
                 return await self._open_outcome(upstream.outcome)
 
+        if len(passed) == 1:
+            return [await read(passed[0])]
         return await asyncio.gather(*map(read, passed))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from holdfast.model import bounds, checks
+from holdfast.model import bounds, checks, references
 from holdfast.model.executions import Failure, Lease, NewExecution
 
 
@@ -36,6 +37,21 @@ def check_result(result: bytes, content_type: str | None) -> None:
     checks.payload("result", result)
     if content_type is not None:
         checks.text("content_type", content_type, bounds.CONTENT_TYPE_CHARS)
+
+
+class Completion(NamedTuple):
+    """An execution that its holder ends, among others."""
+
+    execution_id: str
+    lease: Lease
+    result: bytes
+    content_type: str | None = None
+
+    def check(self) -> None:
+        """Check the fields."""
+        check_holder(self.execution_id, self.lease)
+        check_result(self.result, self.content_type)
+        references.check_is_none("result", self.result)
 
 
 def check_failure(failure: Failure) -> None:

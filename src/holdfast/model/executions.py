@@ -107,10 +107,12 @@ class NewExecution:
         if self.requires != ():
             names = checks.names("requires", self.requires, bounds.CAPABILITIES)
             object.__setattr__(self, "requires", names)
-        object.__setattr__(self, "tags", checks.tags("tags", self.tags))
+        if self.tags != {}:
+            object.__setattr__(self, "tags", checks.tags("tags", self.tags))
         if self.on_end is not None:
             check_url("on_end", self.on_end)
-        check_policy(self.on_parent_end)
+        if self.on_parent_end is not OnParentEnd.KEEP:
+            check_policy(self.on_parent_end)
         if self.traceparent is not None:
             checks.traceparent("traceparent", self.traceparent)
         self._check_times()

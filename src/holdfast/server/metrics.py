@@ -13,6 +13,7 @@ from collections import Counter as Tally
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -25,6 +26,7 @@ from holdfast.model.queues import GroupStats
 from holdfast.model.services import ServiceStatus
 from holdfast.model.states import AttemptKind
 from holdfast.server.http.declare import Route
+from holdfast.server.siblings import Siblings
 
 Figure = TypeVar("Figure", Counter, Gauge, Histogram)
 
@@ -47,14 +49,17 @@ _LONG = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400
 class Metrics:
     """The metrics of one server process."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Path | None = None) -> None:
+        """Make the metrics; processes that serve one port share a folder."""
         self.registry: CollectorRegistry = CollectorRegistry()
+        self.siblings = None if shared is None else Siblings(shared, self.registry)
         self._lanes: set[str] = set()
         self._running: OrderedDict[tuple[str, int], tuple[float, str]] = OrderedDict()
         self._read_at = -FRESH_S
         self._incidents_seen: dict[str, int] = {}
         self._restarts_seen: dict[str, int] = {}
         self._pins_seen: Tally[Finding] = Tally()
+        self._answers: dict[tuple[Route, int], tuple[Counter, Histogram]] = {}
         self._count_calls()
         self._count_work()
         self._look_at_store()
@@ -151,8 +156,13 @@ class Metrics:
 
     def answered(self, route: Route, status: int, seconds: float) -> None:
         """Count a call."""
-        self._requests.labels(route.method, route.path, str(status)).inc()
-        self._seconds.labels(route.method, route.path).observe(seconds)
+        found = self._answers.get((route, status))
+        if found is None:
+            count = self._requests.labels(route.method, route.path, str(status))
+            found = (count, self._seconds.labels(route.method, route.path))
+            self._answers[route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
     def claimed(self, claims: Sequence[Claim], lease_ms: int) -> None:
         """Record the claimed executions and how long they had waited."""
@@ -187,7 +197,11 @@ class Metrics:
                 await self._read(engine)
             except HoldfastError:
                 self._store_up.set(0)
-        return generate_latest(self.registry)
+        if self.siblings is None:
+            return generate_latest(self.registry)
+        everyone = CollectorRegistry()
+        everyone.register(self.siblings)
+        return generate_latest(everyone)
 
     def _note_services(self, statuses: Sequence[ServiceStatus]) -> None:
         for status in statuses:

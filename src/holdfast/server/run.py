@@ -7,21 +7,23 @@ import contextlib
 import logging
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 
 import uvicorn
 
 from holdfast.archive.service import ArchiveService
-from holdfast.concurrency import wait_or_timeout
+from holdfast.concurrency import stop, wait_or_timeout
 from holdfast.engine import Engine, open_engine
-from holdfast.errors import InvalidInput, StoreIncompatible
+from holdfast.errors import StoreIncompatible
 from holdfast.model.api_keys import Role
 from holdfast.server.http import tls
 from holdfast.server.http.app import make_app, make_services
 from holdfast.server.http.call import Services
 from holdfast.server.http.connections import HEAD_S, BoundedHttp
+from holdfast.server.http.turns import Turns
 from holdfast.server.settings import ServerSettings
+from holdfast.server.sockets import listening
 from holdfast.store.store import StoreSettings
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -72,7 +74,7 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
         make_app(services),
         host=settings.host,
         port=settings.port,
-        http=BoundedHttp,
+        http=partial(BoundedHttp, Turns()),  # type: ignore[arg-type]
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -86,9 +88,11 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=str(settings.tls_key) if settings.tls_key else None,
     )
-    listener = _bind(settings)
+    listener = listening(settings)
     server = Server(config, services)
     running = asyncio.ensure_future(server.serve(sockets=[listener]))
+    siblings = services.metrics.siblings
+    sharing = [] if siblings is None else [asyncio.ensure_future(siblings.run())]
     try:
         while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.005)
@@ -101,23 +105,8 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
     finally:
         server.stop()
         await running
+        await stop(*sharing)
         await services.close()
-
-
-def _bind(settings: ServerSettings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # asyncio turns off Nagle's algorithm, which costs 40 ms per call, only for IPPROTO_TCP sockets.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((settings.host, settings.port))
-    except OSError as error:
-        listener.close()
-        message = f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}"
-        raise InvalidInput(message, field="listen") from error
-    listener.listen(2048)
-    listener.setblocking(False)  # noqa: FBT003 - that is its signature
-    return listener
 
 
 async def _check_keys(engine: Engine, settings: ServerSettings) -> None:

@@ -48,6 +48,10 @@ class ServerSettings:
     trusted_peers: tuple[str, ...] = ()
     tls_certificate: Path | None = None
     tls_key: Path | None = None
+    #: Whether other processes of this server serve the same port.
+    is_shared: bool = False
+    #: The folder in which these processes leave their metrics for each other.
+    shared_metrics: Path | None = None
     #: Whether it runs for development, next to a worker or host of the developer.
     dev: bool = False
     #: How long calls in flight may take to finish when the server stops.

@@ -13,6 +13,11 @@ _current: ContextVar[str] = ContextVar("holdfast.actor", default="")
 current = _current.get
 
 
+def act_as(name: str) -> None:
+    """Name the caller of everything that this task does from now on."""
+    _current.set(name)
+
+
 @contextlib.contextmanager
 def acting_as(name: str) -> Iterator[None]:
     """Name the caller of everything that this task does in the block."""

@@ -38,11 +38,21 @@ class Audit(Domain):
 
 
 def _kept(entry: AuditEntry) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in msgspec.structs.asdict(entry).items()
-        if name not in {"at", "id"} and value is not None
+    kept: dict[str, Any] = {
+        "address": entry.address,
+        "method": entry.method,
+        "route": entry.route,
+        "target": entry.target,
+        "request": entry.request,
+        "status": entry.status,
     }
+    if entry.key is not None:
+        kept["key"] = entry.key
+    if entry.tenant is not None:
+        kept["tenant"] = entry.tenant
+    if entry.code is not None:
+        kept["code"] = entry.code
+    return kept
 
 
 def _entry(entry_id: str, data: bytes) -> AuditEntry:

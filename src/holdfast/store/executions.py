@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import msgspec
 
+from holdfast.concurrency import all_of
 from holdfast.errors import ExecutionNotFound, HoldfastError, IdConflict, IdempotencyConflict
 from holdfast.model import bonds, causes, names, records
+from holdfast.model.calls import Completion
 from holdfast.model.executions import (
     Claim,
     ExecutionId,
@@ -30,7 +31,7 @@ from holdfast.model.sealing import Sealing, is_sealed
 from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
 from holdfast.store import decode
-from holdfast.store.batches import Batches, accepted
+from holdfast.store.batches import Batches, accepted, refusals
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.streams import frame_values
@@ -182,12 +183,10 @@ class Executions(Domain):
                     answers[index] = error
             if answers[index] is None:
                 calls.setdefault(self._store.tag_of(ids[index]), []).append(index)
-        await asyncio.gather(
-            *(
-                self._create_in(tag, [(i, ids[i], limits[i]) for i in chunk], items, answers)
-                for tag, indexes in calls.items()
-                for chunk in _chunks(indexes, items)
-            )
+        await all_of(
+            self._create_in(tag, [(i, ids[i], limits[i]) for i in chunk], items, answers)
+            for tag, indexes in calls.items()
+            for chunk in _chunks(indexes, items)
         )
         return answers  # type: ignore[return-value]
 
@@ -348,11 +347,18 @@ class Executions(Domain):
     ) -> None:
         """End an execution with its result, and with the last frames of its stream."""
         sealed = self._sealing.seal_once(result, "result", execution_id)
-        item: tuple[str | bytes, ...] = (execution_id, lease.fence, sealed, content_type, "0")
-        if frames:
-            values = frame_values(self._sealing, execution_id, frames)
-            item = (*item[:-1], str(len(frames)), *values)
+        given = frame_values(self._sealing, execution_id, frames) if frames else ()
+        item = (execution_id, lease.fence, sealed, content_type, str(len(frames)), *given)
         accepted(await self._completions.call(self._store.tag_of(execution_id), item))
+
+    async def complete_many(self, items: Sequence[Completion]) -> list[HoldfastError | None]:
+        """End executions with their results: None or an error for each, in order."""
+        calls = []
+        for execution_id, lease, result, kind in items:
+            sealed = self._sealing.seal_once(result, "result", execution_id)
+            item = (execution_id, lease.fence, sealed, kind or "", "0")
+            calls.append(self._completions.call(self._store.tag_of(execution_id), item))
+        return await refusals(calls)
 
     async def fail(
         self, execution_id: str, lease: Lease, failure: Failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +23,10 @@ class Encoding:
         self._what = what
         self.hint = hint
         try:
-            self.adapter: TypeAdapter[Any] = _adapter(hint)
-            self.adapter.json_schema()
+            # Making an adapter takes half a millisecond. Classes are compared by identity; other
+            # hints may be equal and mean different things, such as unions in another order.
+            is_simple = hint is Any or isinstance(hint, type)
+            self.adapter: TypeAdapter[Any] = _known(hint) if is_simple else _adapter(hint)
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
             message = f"{what}: values of type {hint!r} have no JSON form ({error.message})"
             raise InvalidInput(message, field=what) from error
@@ -59,10 +62,16 @@ def _first(error: ValidationError) -> str:
 
 
 def _adapter(hint: Any) -> TypeAdapter[Any]:
+    """Return the adapter of a type whose values have a JSON form."""
     try:
-        return TypeAdapter(hint, config=CONFIG)
+        adapter = TypeAdapter(hint, config=CONFIG)
     except PydanticUserError as error:
         # Models, dataclasses and typed dictionaries bring their own configuration.
         if error.code != "type-adapter-config-unused":
             raise
-        return TypeAdapter(hint)
+        adapter = TypeAdapter(hint)
+    adapter.json_schema()
+    return adapter
+
+
+_known = functools.lru_cache(256)(_adapter)

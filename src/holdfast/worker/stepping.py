@@ -7,7 +7,9 @@ import inspect
 import random
 import time
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, get_type_hints
+from weakref import WeakKeyDictionary
 
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.outcomes import GiveUp
@@ -16,15 +18,29 @@ from holdfast.worker.streaming import inside_step
 _BACKOFF_S, _BACKOFF_MOST_S = 0.1, 10.0
 
 _ANY = Encoding("result of a step", Any)
+#: Hints and encodings by the code of a function.
+_known: WeakKeyDictionary[CodeType, tuple[dict[str, Any], Encoding]] = WeakKeyDictionary()
 
 
 def result_encoding(fn: Callable[..., Any]) -> Encoding:
-    """Return the encoding of a step's result: by the hint of its function, if it has one."""
+    """Return the encoding of a step's result: by the hint of its function, if it has one.
+
+    It is remembered for the code of the function, because a function inside a task is another one
+    in each execution; and with the hints, because they may name types of that execution.
+    """
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    hints = getattr(fn, "__annotations__", None)
+    known = None if code is None else _known.get(code)
+    if known is not None and known[0] == hints:
+        return known[1]
     try:
         returns = get_type_hints(fn).get("return", Any)
     except (NameError, TypeError):
         return _ANY
-    return _ANY if returns is Any else Encoding("result of the step", returns)
+    encoding = _ANY if returns is Any else Encoding("result of the step", returns)
+    if code is not None and hints is not None:
+        _known[code] = (hints, encoding)
+    return encoding
 
 
 def _pause(tried: int) -> float:

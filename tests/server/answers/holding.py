@@ -14,6 +14,7 @@ from tests.server.conftest import OURS
 from tests.server.samples import Request, activity, conversation
 
 RENEW = "POST /v1/leases:renew"
+COMPLETE_MANY = "POST /v1/leases:complete"
 STEPS = "POST /v1/executions/{id}/steps"
 COMPLETE = "POST /v1/executions/{id}/complete"
 PREPARE = "POST /v1/executions/{id}/waitpoints"
@@ -67,7 +68,7 @@ for _name in HOLDING:
     way(ROUTES[_name].statuses[0], _name)(_held)
 
 
-@way(200, RENEW)
+@way(200, RENEW, COMPLETE_MANY)
 async def _renewed(stage: Stage, name: str) -> Request:
     claim = await stage.claimed()
     return await stage.request(name, items=[{"execution": claim.id, "lease": asdict(claim.lease)}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 import json
@@ -23,15 +24,18 @@ from holdfast.errors import (
     HoldfastError,
     InvalidInput,
     OutcomeUnknown,
+    StaleLease,
     StoreUnavailable,
     TaskError,
 )
-from holdfast.model.executions import NewExecution
+from holdfast.model.executions import Lease, NewExecution
 from holdfast.model.store_urls import is_remote
 from holdfast.model.tokens import Grant
 from holdfast.model.waitpoints import Effect, NewSignal
 
 Answer = Callable[[httpx.Request], httpx.Response]
+LEASE = Lease("l", 1, 0)
+OK = {"ok": True, "state": "completed"}
 
 
 class Lost(Exception):
@@ -88,6 +92,52 @@ async def test_a_signal_whose_answer_was_lost_is_sent_again_under_its_key() -> N
     async with client_of(answer) as client:
         assert await client.waitpoints.signal(signal, "token") is Effect.DUPLICATE
     assert keys[0] == keys[1]
+
+
+async def test_results_of_one_moment_travel_in_one_call() -> None:
+    """Each has its own answer; one that comes with frames goes alone."""
+    calls: list[tuple[str, Any]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        calls.append((request.url.path, body))
+        refused = {"ok": False, "code": "stale_lease", "detail": "d", "state": "waiting"}
+        late = [item["execution"] == "late" for item in body["items"]]
+        return httpx.Response(200, json={"items": [refused if is_late else OK for is_late in late]})
+
+    async with client_of(answer) as client:
+        answers = await asyncio.gather(
+            *(client.complete(name, LEASE, b'"x"') for name in ("a", "late", "b")),
+            return_exceptions=True,
+        )
+    ((path, body),) = calls
+    assert path == "/v1/leases:complete"
+    assert [(item["execution"], item["result"]) for item in body["items"]] == [
+        ("a", "x"),
+        ("late", "x"),
+        ("b", "x"),
+    ]
+    first, late, last = answers
+    assert (first, last) == (None, None)
+    assert isinstance(late, StaleLease)
+    assert late.context == {"id": "late", "state": "waiting"}
+
+
+async def test_a_server_of_an_older_release_gets_results_one_by_one() -> None:
+    """The client asks once, and remembers."""
+    paths: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.path)
+        if request.url.path == "/v1/leases:complete":
+            return problem(404, "not_found")
+        return httpx.Response(200, json={"state": "completed"})
+
+    async with client_of(answer) as client:
+        await asyncio.gather(*(client.complete(name, LEASE) for name in "ab"))
+        await client.complete("c", LEASE)
+    assert paths[0] == "/v1/leases:complete"
+    assert sorted(paths[1:]) == [f"/v1/executions/{name}/complete" for name in "abc"]
 
 
 async def test_only_the_server_signs() -> None:

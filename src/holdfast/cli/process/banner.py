@@ -12,6 +12,7 @@ from holdfast.model.store_urls import is_remote
 from holdfast.store.valkey import urls
 
 if TYPE_CHECKING:
+    from holdfast.cli.process.serving import Serving
     from holdfast.worker.app import App
     from holdfast.worker.worker import Worker
 
@@ -20,16 +21,20 @@ def show(
     target: str,
     app: App,
     worker: Worker,
+    how: Serving,
     *,
-    as_json: bool,
-    try_line: bool,
     url: str | None = None,
 ) -> None:
-    """Print what is running and, with `try_line`, a command to try next."""
+    """Print what is running and, for a developer, a command to try next."""
     described = {name: task.describe() for name, task in app.tasks.items()}
-    if as_json:
-        further = {"url": url, "chats": _chats(app, url)} if url else {}
+    member = how.member
+    if how.as_json:
+        further: dict[str, Any] = {"url": url, "chats": _chats(app, url)} if url else {}
+        further |= {} if member is None else {"process": member.number}
         output.emit(as_value(target, app, worker) | further)
+        return
+    if member is not None and member.number > 1:
+        # The first has said it all.
         return
     output.say(f"holdfast is running {target}")
     output.say(f"  store    {_shown(app.store)}")
@@ -44,7 +49,7 @@ def show(
         output.say(f"  can      {', '.join(worker.settings.capabilities)}")
     for number, (name, about) in enumerate(described.items()):
         output.say(f"  {'tasks' if number == 0 else '':<9}{tasks.signature(name, about)}")
-    if try_line:
+    if how.parent:
         name, about = next(iter(described.items()))
         output.say("\nTry, in another terminal:")
         output.say(f"  {_command_to_try(target, app, name, about)}\n")

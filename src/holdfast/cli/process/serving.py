@@ -8,11 +8,13 @@ import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 
 import uvloop
 
 from holdfast.api import Engine
 from holdfast.cli.process import banner
+from holdfast.cli.process.member import Member, following
 from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError
 from holdfast.model.files import FileLimits
@@ -28,31 +30,38 @@ _PARENT_LOOK_S = 1.0
 _OBJECTS_OF_SLOT = 25
 
 
-def serve(
-    target: str,
-    app: App,
-    settings: WorkerSettings,
-    *,
-    as_json: bool,
-    parent: int,
-    listen: str | None = None,
-    env: str = DEFAULT_ENV,
-) -> bool:
-    """Work until a signal stops the worker; return whether it was Ctrl-C.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How a worker runs in its process."""
 
-    `parent` is the `holdfast dev` process that started this one, or 0; with a parent, HTTP is
-    served at `listen`.
-    """
+    as_json: bool
+    #: The `holdfast dev` process that started this one, or 0.
+    parent: int
+    #: With a parent, HTTP is served here.
+    listen: str | None = None
+    env: str = DEFAULT_ENV
+    #: The one of several processes that this is.
+    member: Member | None = None
+
+
+def serve(target: str, app: App, settings: WorkerSettings, how: Serving) -> bool:
+    """Work until a signal stops the worker; return whether it was Ctrl-C."""
 
     async def work() -> bool:
-        note = output.nothing if as_json else output.note
-        async with opened(app), serving_http(app.engine, listen, note) as url:
+        note = output.nothing if how.as_json else output.note
+        async with (
+            opened(app),
+            serving_http(app.engine, how.listen, note) as url,
+            following(how.member),
+        ):
 
             def announce(worker: Worker) -> None:
-                banner.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
+                banner.show(target, app, worker, how, url=url)
+                if how.member is not None:
+                    how.member.report()
 
-            judged = judging(app.engine, env, settings.revision)
-            return await _run(Worker(app, settings), announce, parent, judged)
+            judged = judging(app.engine, how.env, settings.revision)
+            return await _run(Worker(app, settings), announce, how.parent, judged)
 
     gc.set_threshold(max(gc.get_threshold()[0], settings.slots * _OBJECTS_OF_SLOT))
     return uvloop.run(work())

@@ -26,6 +26,7 @@ from holdfast.model.tokens import KeyRing
 from holdfast.outages import level
 from holdfast.server.auth import console_sessions
 from holdfast.server.auth.console_sessions import ConsoleSession
+from holdfast.server.http.headers import header, headers
 from holdfast.store.api_keys import Found
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -88,13 +89,13 @@ class Identities:
 
     async def of(self, request: Request) -> Identity:
         """Return the caller; raise Unauthorized if it cannot be identified."""
-        header = request.headers.get("authorization")
-        if header is not None:
-            scheme, _, secret = header.partition(" ")
+        given = header(request.scope, b"authorization")
+        if given is not None:
+            scheme, _, secret = given.partition(" ")
             if scheme.lower() != "bearer":
                 raise Unauthorized("the Authorization header must be `Bearer KEY`")
             return await self.of_secret(request, secret.strip())
-        if console_sessions.COOKIE in request.cookies:
+        if b"cookie" in headers(request.scope) and console_sessions.COOKIE in request.cookies:
             return await self._of_session(request)
         return await self._anyone(request, "an API key is needed: send `Authorization: Bearer KEY`")
 
@@ -213,8 +214,8 @@ def _now(remembered: _Remembered) -> datetime:
 
 def _refuse_browsers_elsewhere(request: Request) -> None:
     """Refuse pages of other sites, which could act through the operator's browser."""
-    host = request.headers.get("host", "")
-    origin = request.headers.get("origin")
+    host = header(request.scope, b"host") or ""
+    origin = header(request.scope, b"origin")
     if _PORT.sub("", host).lower() not in _LOOPBACK_NAMES:
         raise Forbidden(
             f"without API keys this server answers only on loopback names, not on {host!r}"

@@ -21,6 +21,7 @@ from holdfast.server.draining import Draining
 from holdfast.server.http import problems
 from holdfast.server.http.call import Services
 from holdfast.server.http.declare import Route
+from holdfast.server.http.headers import headers
 from holdfast.server.http.paths import Paths
 from holdfast.server.http.pipeline import Pipeline
 from holdfast.server.metrics import Metrics
@@ -53,7 +54,7 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         identities=Identities(engine, open_access=settings.is_loopback),
         claimers=Claimers(engine),
         draining=Draining(engine),
-        metrics=Metrics(),
+        metrics=Metrics(settings.shared_metrics),
         rate=rate,
         ingress=Ingress(engine, admit),
         waits=Open("waiting calls", settings.most_waits),
@@ -103,11 +104,11 @@ class Envelope:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a call on."""
-        headers = dict(scope["headers"])
-        given = headers.get(b"x-request-id", b"").decode("latin-1")
+        sent = headers(scope)
+        given = sent.get(b"x-request-id", b"").decode("latin-1")
         request_id = given if _REQUEST_ID.match(given) else new_id()
         scope["holdfast.request_id"] = request_id
-        origin = headers.get(b"origin")
+        origin = sent.get(b"origin")
         added = [*_HEADERS, (b"x-request-id", request_id.encode())]
         if origin in self._origins:
             added += [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]

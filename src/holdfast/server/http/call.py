@@ -124,8 +124,8 @@ class Call:
     @property
     def address(self) -> str:
         """The address of the caller."""
-        client = self.request.client
-        return client.host if client else ""
+        client: tuple[str, int] | None = self.request.scope.get("client")
+        return client[0] if client else ""
 
     def count_address(self, calls: int = 1) -> None:
         """Count the call for its address, if the caller has no key; raise RateLimited."""

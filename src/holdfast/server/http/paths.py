@@ -21,9 +21,13 @@ class Paths(Generic[T]):
 
     def __init__(self) -> None:
         self._root: dict[str, Any] = {}
+        #: Paths without parameters.
+        self._fixed: dict[bytes, T] = {}
 
     def add(self, path: str, target: T) -> None:
         """Add a path such as /v1/queues/{name}."""
+        if "{" not in path:
+            self._fixed[path.encode()] = target
         node, names = self._root, []
         for segment in [] if path == "/" else path.split("/")[1:]:
             is_name = segment.startswith("{")
@@ -34,6 +38,9 @@ class Paths(Generic[T]):
 
     def find(self, raw_path: bytes) -> tuple[T, dict[str, str]]:
         """Return the target of a path as it was sent, and its parameters."""
+        fixed = self._fixed.get(raw_path)
+        if fixed is not None:
+            return fixed, {}
         values: list[str] = []
         parts = [] if raw_path == b"/" else raw_path.split(b"/")[1:]
         end = _descend(self._root, [_decoded(part) for part in parts], 0, values)

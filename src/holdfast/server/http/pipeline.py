@@ -36,11 +36,13 @@ from holdfast.server.auth import owners, shown
 from holdfast.server.auth.identity import NOBODY
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call, Services
+from holdfast.server.http.connections import BODY
 from holdfast.server.http.declare import JSON, Answer, Route, Scope
 from holdfast.server.http.incoming import BODY_TIMEOUT_S, Incoming
-from holdfast.server.views.fields import Body
+from holdfast.server.http.prepared import Prepared
+from holdfast.server.http.reply import Reply
 from holdfast.server.views.invalid import misfit
-from holdfast.store.actors import acting_as
+from holdfast.store.actors import act_as
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -57,11 +59,7 @@ class Pipeline:
     def __init__(self, services: Services, routes: Mapping[str, Route]) -> None:
         self._services = services
         self._routes = routes
-        self._decoders = {
-            route: msgspec.json.Decoder(route.body or Body)
-            for route in routes.values()
-            if route.reads_body and route.accepts == JSON
-        }
+        self._prepared = {route: Prepared(route) for route in routes.values()}
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answer a call."""
@@ -85,14 +83,21 @@ class Pipeline:
             id=request.scope["holdfast.request_id"],
             identity=NOBODY,
         )
-        with tracing.answering(route.method, route.path, request.headers) as said:
-            response = await self._outcome(call)
-            about = call.about
-            said[tracing.STATUS] = response.status_code
-            said |= {f"holdfast.{name}": value for name, value in about.items()}
+        outcome = self._traced if tracing.is_set_up() else self._outcome
+        response = await outcome(call)
         took = time.perf_counter() - started
         self._services.metrics.answered(route, response.status_code, took)
-        log.debug("%s %s: %d", route.method, route.path, response.status_code, extra=about)
+        if log.isEnabledFor(logging.DEBUG):
+            status = response.status_code
+            log.debug("%s %s: %d", route.method, route.path, status, extra=call.about)
+        return response
+
+    async def _traced(self, call: Call) -> Response:
+        route = call.route
+        with tracing.answering(route.method, route.path, call.request.headers) as said:
+            response = await self._outcome(call)
+            said[tracing.STATUS] = response.status_code
+            said |= {f"holdfast.{name}": value for name, value in call.about.items()}
         return response
 
     async def _outcome(self, call: Call) -> Response:
@@ -130,34 +135,40 @@ class Pipeline:
                 raise Forbidden("this needs an API key that belongs to no tenant")
         elif route.reads_body:
             call.count_address()
-        arguments: dict[str, Any] = {n: call.request.path_params[n] for n in route.params}
+        given = call.request.scope["path_params"] if route.params else {}
+        arguments: dict[str, Any] = {name: given[name] for name in route.params}
         if route.owner is None:
             return await self._handle(call, arguments)
         async with owners.checked(call, route.owner, arguments):
             return await self._handle(call, arguments)
 
     async def _handle(self, call: Call, arguments: dict[str, Any]) -> Response:
-        route = call.route
+        route, request = call.route, call.request
+        prepared = self._prepared[route]
         query = body = None
+        asks = request.scope["query_string"]
         if route.query is not None:
-            query = _query(call.request, route)
-            arguments |= {"query": query} if route.takes_query else {}
-        elif call.request.scope["query_string"]:
-            _refuse_query(call.request, route)
-        if route.body is Incoming:
-            arguments["body"] = Incoming(call.request, route.most_bytes)
-        elif route.reads_body:
-            data = await _read(call.request, route.most_bytes)
-            decoder = self._decoders.get(route)
+            make = None if asks else prepared.no_query
+            query = _query(request, route) if make is None else make()
+            if prepared.takes_query:
+                arguments["query"] = query
+        elif asks:
+            _refuse_query(request, route)
+        if prepared.is_streamed:
+            arguments["body"] = Incoming(request, route.most_bytes)
+        elif prepared.reads_body:
+            data = await _read(request, route.most_bytes)
+            decoder = prepared.decoder
             body = data if decoder is None else _decoded(decoder, data)
-            arguments |= {} if route.body is None else {"body": body}
+            if prepared.takes_body:
+                arguments["body"] = body
         if route.scope is Scope.TENANT:
             named = arguments.get("tenant") or _named_tenant(query, body)
             find = call.tenant_listed if route.method == "GET" else call.tenant_named
             call.tenant = find(named)
         call.veil = await self._services.veils.of(call, arguments.get("id"))
-        with acting_as(call.identity.key or ""):
-            return _encoded(call, await route.handler(call, **arguments))
+        act_as(call.identity.key or "")
+        return _encoded(call, await route.handler(call, **arguments))
 
     async def _write_down(self, call: Call, status: int, code: str | None) -> None:
         """Append to the audit log. If that fails, write the entry to the process's log."""
@@ -170,7 +181,7 @@ class Pipeline:
             address=call.address,
             method=route.method,
             route=route.path,
-            target={k: text[:_SHOWN] for k, text in call.request.path_params.items()},
+            target={k: text[:_SHOWN] for k, text in call.request.scope["path_params"].items()},
             request=call.id,
             status=status,
             code=code,
@@ -189,6 +200,9 @@ class Pipeline:
 
 async def _read(request: Request, most: int) -> bytes:
     """Read a body, up to the limit of its route."""
+    arrived: bytes | None = request.scope.get(BODY)
+    if arrived is not None and len(arrived) <= most:
+        return arrived
     incoming = Incoming(request, most, timeout_s=BODY_TIMEOUT_S)
     chunks = [chunk async for chunk in incoming.pieces()]
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
@@ -247,12 +261,13 @@ def _named_tenant(*sources: Any) -> str | None:
 
 def _encoded(call: Call, answer: Any) -> Response:
     route, veil = call.route, call.veil
-    status, headers = route.statuses[0], None
+    status = route.statuses[0]
+    headers: Mapping[str, str] | None = None
     if isinstance(answer, Response):
         return answer if route.bare is None else veil.over_bare(answer)
     if isinstance(answer, Answer):
-        status, headers, answer = answer.status, dict(answer.headers), answer.body
+        status, headers, answer = answer.status, answer.headers, answer.body
     if answer is None:
         return Response(status_code=status, headers=headers)
     data = msgspec.json.encode(veil.over(answer))
-    return Response(data, status, headers, media_type="application/json")
+    return Reply(data, status) if not headers else Response(data, status, headers, media_type=JSON)

@@ -26,6 +26,7 @@ from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import CHANGING, Answer, Bare, Routes
+from holdfast.server.http.headers import header
 from holdfast.server.views.bodies import BatchBody, CheckQuery, ExecutionBody, RawBatchBody
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.executions import (
@@ -145,7 +146,7 @@ def _traceparent(call: Call) -> str | None:
     """
     if (ours := current_traceparent()) is not None:
         return ours
-    given = call.request.headers.get("traceparent")
+    given = header(call.request.scope, b"traceparent")
     try:
         return None if given is None else checks.traceparent("traceparent", given)
     except InvalidInput:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Raw, UnsetType
+from msgspec.structs import asdict
 
 from holdfast.model import bounds
 from holdfast.model.bonds import OnParentEnd
-from holdfast.model.executions import OPTIONS, NewExecution
+from holdfast.model.executions import GIVEN, OPTIONS, NewExecution
 from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.server.views.fields import (
@@ -136,31 +136,26 @@ class ExecutionBody(Body):
 
     def item(self, tenant: str, traceparent: str | None = None) -> NewExecution:
         """Return the value for the engine."""
-        options: dict[str, Any] = {
-            name: value for name in OPTIONS if (value := getattr(self, name)) is not UNSET
+        # Most bodies have few of the fields.
+        fields: dict[str, Any] = {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not UNSET and (value is not None or name in OPTIONS) and name in _GIVEN
         }
+        fields["input"] = payload("input", self.input, self.input_base64)
+        fields["tenant"] = tenant
         if isinstance(self.retry, RetryBody):
-            options["retry"] = self.retry.policy()
-        copied: dict[str, Any] = {name: getattr(self, name) for name in _COPIED}
-        return NewExecution(
-            input=payload("input", self.input, self.input_base64),
-            tenant=tenant,
-            debounce=None if self.debounce is None else self.debounce.window(),
-            throttle=None if self.throttle is None else self.throttle.window(),
-            traceparent=self.traceparent or traceparent,
-            unset=OPTIONS - options.keys(),
-            **copied,
-            **options,
-        )
+            fields["retry"] = self.retry.policy()
+        if self.debounce is not None:
+            fields["debounce"] = self.debounce.window()
+        if self.throttle is not None:
+            fields["throttle"] = self.throttle.window()
+        if traceparent is not None:
+            fields.setdefault("traceparent", traceparent)
+        return NewExecution(unset=OPTIONS.difference(fields), **fields)
 
 
-#: Fields that are the same in a body and in NewExecution.
-_COPIED = tuple(
-    field.name
-    for field in dataclasses.fields(NewExecution)
-    if field.name in ExecutionBody.__struct_fields__
-    and field.name not in OPTIONS | {"input", "tenant", "debounce", "throttle", "traceparent"}
-)
+_GIVEN = frozenset(GIVEN)
 
 
 class CheckQuery(Query):
