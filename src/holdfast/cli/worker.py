@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from holdfast.cli.deployment_options import EnvOption
 from holdfast.cli.process.loading import load_app
-from holdfast.cli.process.serving import serve
+from holdfast.cli.process.serving import Development, serve
 from holdfast.cli.terminal import inputs
 from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.opening import parse_store
@@ -64,9 +65,11 @@ OfRevision = Annotated[
         show_default="none",
     ),
 ]
-#: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
+#: Set by `holdfast dev`: the process to follow, where to serve HTTP, and packs to host.
 Parent = Annotated[int, typer.Option("--parent", hidden=True)]
 Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
+Packs = Annotated[list[Path] | None, typer.Option("--pack", hidden=True)]
+AllowPrivate = Annotated[list[str] | None, typer.Option("--allow-private", hidden=True)]
 
 
 def worker(
@@ -88,6 +91,8 @@ def worker(
     as_json: JsonOption = False,
     parent: Parent = 0,
     listen: Listen = None,
+    packs: Packs = None,
+    allow_private: AllowPrivate = None,
 ) -> None:
     """Run the tasks of an app. SIGTERM or Ctrl-C drains; a second one stops at once."""
     configure_logging(log_level, as_json=as_json)
@@ -106,7 +111,8 @@ def worker(
     app.store = store or app.store
     if not is_remote(app.store):
         parse_store(app.store)
-    if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen, env=env):
+    development = Development(parent, listen, tuple(packs or ()), tuple(allow_private or ()))
+    if serve(target, app, settings, development, as_json=as_json, env=env):
         raise typer.Exit(INTERRUPTED)
 
 

@@ -9,6 +9,8 @@ import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import uvloop
 
@@ -30,34 +32,71 @@ _PARENT_LOOK_S = 1.0
 _OBJECTS_OF_SLOT = 25
 
 
+@dataclass(frozen=True, slots=True)
+class Development:
+    """What `holdfast dev` wants of a worker; nothing for other workers."""
+
+    #: The process that started this one, and whose end ends it; 0 is none.
+    parent: int = 0
+    #: Where HTTP is served.
+    listen: str | None = None
+    #: Folders of packs to host in the same process.
+    packs: tuple[Path, ...] = ()
+    allow_private: tuple[str, ...] = ()
+
+
 def serve(
     target: str,
     app: App,
     settings: WorkerSettings,
+    development: Development,
     *,
     as_json: bool,
-    parent: int,
-    listen: str | None = None,
     env: str = DEFAULT_ENV,
 ) -> bool:
-    """Work until a signal stops the worker; return whether it was Ctrl-C.
-
-    `parent` is the `holdfast dev` process that started this one, or 0; with a parent, HTTP is
-    served at `listen`.
-    """
+    """Work until a signal stops the worker; return whether it was Ctrl-C."""
 
     async def work() -> bool:
         note = output.nothing if as_json else output.note
-        async with opened(app), serving_http(app.engine, listen, note) as url:
+        parent = development.parent
+        async with opened(app), serving_http(app.engine, development.listen, note) as url:
 
             def announce(worker: Worker) -> None:
                 banner.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
 
-            judged = judging(app.engine, env, settings.revision)
-            return await _run(Worker(app, settings), announce, parent, judged)
+            @contextlib.asynccontextmanager
+            async def beside() -> AsyncIterator[None]:
+                judged = judging(app.engine, env, settings.revision)
+                async with judged, _hosting(app, settings, development, url):
+                    yield
+
+            return await _run(Worker(app, settings), announce, parent, beside())
 
     gc.set_threshold(max(gc.get_threshold()[0], settings.slots * _OBJECTS_OF_SLOT))
     return uvloop.run(work())
+
+
+@contextlib.asynccontextmanager
+async def _hosting(
+    app: App, settings: WorkerSettings, development: Development, url: str | None
+) -> AsyncIterator[None]:
+    """Host the packs of `holdfast dev` while the block runs, with the settings of the worker."""
+    if not development.packs:
+        yield
+        return
+    from holdfast.cli.process.hosting import hosting
+    from holdfast.host.settings import HostSettings
+
+    # On this machine the packs are the user's own, so their Python code may run unsigned.
+    hosted = HostSettings(
+        capabilities=settings.capabilities,
+        slots=settings.slots,
+        lease_ms=settings.lease_ms,
+        allow_private=development.allow_private,
+        trusted=True,
+    )
+    async with hosting(app.engine, hosted, development.packs, url):
+        yield
 
 
 @contextlib.asynccontextmanager
@@ -112,7 +151,7 @@ async def _run(
     worker: Worker,
     announce: Callable[[Worker], None],
     parent: int,
-    judged: contextlib.AbstractAsyncContextManager[None],
+    beside: contextlib.AbstractAsyncContextManager[None],
 ) -> bool:
     with stop_on_signals(worker), noting_ctrl_c() as interrupted:
         running = asyncio.ensure_future(worker.run())
@@ -121,7 +160,7 @@ async def _run(
             await worker.wait_started(running)
             if not running.done():
                 announce(worker)
-            async with judged:
+            async with beside:
                 await running
         finally:
             watching.cancel()
