@@ -63,35 +63,41 @@ def dev(
     if store is not None and not is_remote(store):
         opening.parse_store(store)
     where = listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN
-    folders = [text for text in targets or () if (Path(text) / PACK_FILE).is_file()]
-    apps = [text for text in targets or () if text not in folders]
-    if len(apps) > 1:
-        raise InvalidInput(
-            f"app: only one app runs, and {apps[1]} is not the folder of a pack", field="app"
-        )
     if not targets:
         host, port = parse_listen(where)
         settings = ServerSettings(host=host, port=port, dev=True)
         serve(settings, ALL_ROLES, store, log_level="warning", as_json=as_json)
         return
-    if not apps:
+    app, folders = _sorted(targets)
+    if app is None:
         options = {
             "slots": slots,
             "capabilities": tuple(capabilities or ()),
             "allow_private": tuple(allow_private or ()),
         }
-        _host([Path(text) for text in folders], where, options, store, as_json=as_json)
+        _host(folders, where, options, store, as_json=as_json)
         return
-    command = [sys.executable, "-m", "holdfast.cli", "worker", apps[0], "--slots", str(slots)]
+    command = [sys.executable, "-m", "holdfast.cli", "worker", app, "--slots", str(slots)]
     command += ["--lease", "5s", "--parent", str(os.getpid()), "--listen", where]
     command += [part for name in capabilities or () for part in ("--capability", name)]
-    command += [part for folder in folders for part in ("--pack", folder)]
+    command += [part for folder in folders for part in ("--pack", str(folder))]
     command += [part for where in allow_private or () for part in ("--allow-private", where)]
     command += ["--json"] if as_json else []
     command += ["--store", store] if store is not None else []
     code = Supervisor(command, watch or [Path.cwd()]).run()
     if code:
         raise typer.Exit(code)
+
+
+def _sorted(targets: Sequence[str]) -> tuple[str | None, list[Path]]:
+    """Return the app and the folders of packs among the targets."""
+    folders = [Path(text) for text in targets if (Path(text) / PACK_FILE).is_file()]
+    apps = [text for text in targets if Path(text) not in folders]
+    if len(apps) > 1:
+        raise InvalidInput(
+            f"app: only one app runs, and {apps[1]} is not the folder of a pack", field="app"
+        )
+    return (apps[0] if apps else None), folders
 
 
 def _host(
