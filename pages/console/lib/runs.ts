@@ -21,7 +21,7 @@ export interface Runs {
   reload(): void;
 }
 
-const FIRST = 100;
+const FIRST = 60;
 const NEXT = 500;
 const LEAST_MS = 1_000;
 const POLL_MS = 5_000;

@@ -10,6 +10,8 @@ import { Cells, Head, type Column } from "./table";
 const ROW = 36;
 /** Rows that are kept above and below what is visible. */
 const MARGIN = 12;
+/** More than are ever in the page. */
+const POOL = 200;
 
 interface Props<T> {
   rows: T[];
@@ -43,7 +45,7 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
   const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
   const end = Math.min(rows.length, Math.ceil((top + height) / ROW) + MARGIN);
   useEffect(() => {
-    if (more && end > rows.length - 50) more();
+    if (more && end > rows.length - 20) more();
   }, [end, rows.length, more]);
   const move = (by: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, at + by));
@@ -81,9 +83,10 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
           {first > 0 && <tr aria-hidden="true" style={{ height: `${first * ROW}px` }} />}
           {rows.slice(first, end).map((row, index) => {
             const key = keyOf(row);
+            // Rows that leave at one end come back at the other, so that scrolling makes no elements.
             const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
             return (
-              <tr key={key} class={name} aria-rowindex={first + index + 2}>
+              <tr key={(first + index) % POOL} class={name} aria-rowindex={first + index + 2}>
                 <Cells row={row} columns={[checkColumn(keyOf, selected, toggle), ...columns]} />
               </tr>
             );

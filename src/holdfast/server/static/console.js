@@ -1346,6 +1346,7 @@ var held = y3(0);
 var listeners = /* @__PURE__ */ new Set();
 var waiting = [];
 var flushing;
+var flushed = 0;
 var last;
 function listen(listener) {
   listeners.add(listener);
@@ -1368,10 +1369,11 @@ function hear(changes) {
     return;
   }
   waiting.push(...changes);
-  flushing ??= setTimeout(flush, FLUSH_MS);
+  flushing ??= setTimeout(flush, Math.max(0, flushed + FLUSH_MS - Date.now()));
 }
 function flush() {
   flushing = void 0;
+  flushed = Date.now();
   const changes = waiting;
   waiting = [];
   for (const listener of [...listeners]) listener(changes);
@@ -1762,9 +1764,9 @@ function short(at) {
   if (zone.value === "utc") options.timeZone = "UTC";
   return new Intl.DateTimeFormat("en", options).format(new Date(at));
 }
+var ZONED = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 function zoneName(date) {
-  const part = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(date).find((one) => one.type === "timeZoneName");
-  return part?.value ?? "local";
+  return ZONED.formatToParts(date).find((one) => one.type === "timeZoneName")?.value ?? "local";
 }
 
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
@@ -2095,10 +2097,13 @@ var RUN_STATES = [
 var ENDED = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
 // console/parts/table.tsx
+var SHOWN = 200;
 function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
   const [at, setAt] = d2(-1);
   const body = T2(null);
-  const move = (by) => setAt((now2) => Math.max(0, Math.min(rows.length - 1, now2 + by)));
+  const [isWhole, setWhole] = d2(false);
+  const shown = isWhole ? rows : rows.slice(0, SHOWN);
+  const move = (by) => setAt((now2) => Math.max(0, Math.min(shown.length - 1, now2 + by)));
   useKeys(
     href ? [
       { keys: "j", about: "Next row", run: () => move(1) },
@@ -2109,10 +2114,16 @@ function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
   A2(() => {
     body.current?.children[at]?.scrollIntoView({ block: "nearest" });
   }, [at]);
-  return a4("div", { class: "table-box", children: a4("table", { class: "table", "aria-label": label, children: [
-    a4(Head2, { columns }),
-    a4("tbody", { ref: body, children: rows.map((row, index) => a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: a4(Cells, { row, columns }) }, keyOf(row))) })
-  ] }) });
+  return a4("div", { class: "table-box", children: [
+    a4("table", { class: "table", "aria-label": label, children: [
+      a4(Head2, { columns }),
+      a4("tbody", { ref: body, children: shown.map((row, index) => a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: a4(Cells, { row, columns }) }, keyOf(row))) })
+    ] }),
+    shown.length < rows.length && a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
+      "Show all ",
+      count(rows.length)
+    ] })
+  ] });
 }
 function Head2({ columns }) {
   return a4("thead", { children: a4("tr", { children: columns.map((column) => a4("th", { scope: "col", class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, style: column.width ? { width: column.width } : void 0, children: column.kind === "actions" ? a4("span", { class: "hidden", children: column.label }) : column.label }, column.id)) }) });
@@ -3163,7 +3174,7 @@ var MANY = 300;
 var PAD = 24;
 function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
   const box = T2(null);
-  const [zoom, setZoom] = d2(1);
+  const [zoom, setZoom] = d2(nodes.length < MANY ? 1 : LABELS_FROM / 2);
   const [at, setAt] = d2({ x: 0, y: 0 });
   const drag = T2(null);
   const fit = () => {
@@ -3270,14 +3281,19 @@ function Graph({ id }) {
     [id, scope.value],
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) }
   );
+  const [news, setNews] = d2({});
+  A2(() => {
+    setNews({});
+    return listen((changes) => setNews((before) => ({ ...before, ...Object.fromEntries(changes.map(({ data }) => [String(data.execution), String(data.state)])) })));
+  }, [id]);
   A2(() => seen(`Graph ${id}`, to(["graphs", id])), [id]);
-  return a4(Show, { of: found, children: ({ graph, layout }) => a4(Found2, { graph, layout }) });
+  return a4(Show, { of: found, children: ({ graph, layout }) => a4(Found2, { graph, layout, news }) });
 }
-function Found2({ graph, layout }) {
-  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member }));
+function Found2({ graph, layout, news }) {
+  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member, state: news[member.id] ?? member.state }));
   const counts = {};
   for (const member of members) counts[member.state] = (counts[member.state] ?? 0) + 1;
-  const picture = placed(graph, layout);
+  const picture = placed(members, layout);
   return a4($, { children: [
     a4(
       Head,
@@ -3337,9 +3353,10 @@ function Found2({ graph, layout }) {
     ] })
   ] });
 }
-function placed(graph, layout) {
+function placed(members, layout) {
+  const states = new Map(members.map(({ key, state }) => [key, state]));
   const nodes = layout.nodes.map((node) => {
-    const state = graph.members[node.key]?.state ?? node.state;
+    const state = states.get(node.key) ?? node.state;
     return { key: node.key, label: node.key, note: `${node.kind} · ${state}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
   const byKey = new Map(nodes.map((node) => [node.key, node]));
@@ -5388,7 +5405,7 @@ function moment(text) {
 }
 
 // console/lib/runs.ts
-var FIRST = 100;
+var FIRST = 60;
 var NEXT2 = 500;
 var LEAST_MS2 = 1e3;
 var POLL_MS2 = 5e3;
@@ -5663,6 +5680,7 @@ function FilterBar({ values, words: words2 }) {
 // console/parts/virtual.tsx
 var ROW = 36;
 var MARGIN = 12;
+var POOL = 200;
 function VirtualTable({ rows, columns, keyOf, href, label, total, selected, select, more, busy }) {
   const box = T2(null);
   const [top, setTop] = d2(0);
@@ -5679,7 +5697,7 @@ function VirtualTable({ rows, columns, keyOf, href, label, total, selected, sele
   const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
   const end = Math.min(rows.length, Math.ceil((top + height) / ROW) + MARGIN);
   A2(() => {
-    if (more && end > rows.length - 50) more();
+    if (more && end > rows.length - 20) more();
   }, [end, rows.length, more]);
   const move = (by) => {
     const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
@@ -5715,7 +5733,7 @@ function VirtualTable({ rows, columns, keyOf, href, label, total, selected, sele
       rows.slice(first, end).map((row, index) => {
         const key = keyOf(row);
         const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
-        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, key);
+        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, (first + index) % POOL);
       }),
       end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
     ] })
@@ -6695,7 +6713,7 @@ function Content() {
 // console/main.tsx
 followLinks();
 handleKeys();
-Q(a4(App, {}), document.body);
 void identify();
+Q(a4(App, {}), document.body);
 follow();
 watchBadges();
