@@ -72,7 +72,6 @@ export function short(at: string | number): string {
   return new Intl.DateTimeFormat("en", options).format(new Date(at));
 }
 
-/** To make one takes a hundred times as long as to use it. */
 const ZONED = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 
 function zoneName(date: Date): string {

@@ -33,16 +33,13 @@ export function Graph({ id }: { id: string }): VNode {
     [id, scope.value],
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) },
   );
+  /** States of members that the feed has told since the graph was read. */
   const [news, setNews] = useState<Record<string, string>>({});
-  useEffect(() => {
-    setNews({});
-    return listen((changes) => setNews((before) => ({ ...before, ...Object.fromEntries(changes.map(({ data }) => [String(data.execution), String(data.state)])) })));
-  }, [id]);
+  useEffect(() => listen((changes) => setNews((before) => ({ ...before, ...Object.fromEntries(changes.map(({ data }) => [data.execution, data.state])) }))), []);
   useEffect(() => seen(`Graph ${id}`, to(["graphs", id])), [id]);
   return <Show of={found}>{({ graph, layout }) => <Found graph={graph} layout={layout} news={news} />}</Show>;
 }
 
-/** `news` are the states of members that the feed has told since the graph was read. */
 function Found({ graph, layout, news }: { graph: GraphDetail; layout: Layout; news: Record<string, string> }): VNode {
   const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member, state: news[member.id] ?? member.state }));
   const counts: Record<string, number> = {};

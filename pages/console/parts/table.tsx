@@ -18,7 +18,7 @@ export interface Column<T> {
   width?: string;
 }
 
-/** More are shown on demand, so that a large graph or lane does not stop the page. */
+/** More rows are shown on demand. */
 const SHOWN = 200;
 
 interface TableProps<T> {
@@ -61,11 +61,7 @@ export function Table<T>({ rows, columns, keyOf, href, label, chosen }: TablePro
           ))}
         </tbody>
       </table>
-      {shown.length < rows.length && (
-        <button type="button" class="button" onClick={() => setWhole(true)}>
-          Show all {count(rows.length)}
-        </button>
-      )}
+      {shown.length < rows.length && <button type="button" class="button" onClick={() => setWhole(true)}>{`Show all ${count(rows.length)}`}</button>}
     </div>
   );
 }

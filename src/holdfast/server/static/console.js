@@ -2119,10 +2119,7 @@ function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
       a4(Head2, { columns }),
       a4("tbody", { ref: body, children: shown.map((row, index) => a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: a4(Cells, { row, columns }) }, keyOf(row))) })
     ] }),
-    shown.length < rows.length && a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
-      "Show all ",
-      count(rows.length)
-    ] })
+    shown.length < rows.length && a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: `Show all ${count(rows.length)}` })
   ] });
 }
 function Head2({ columns }) {
@@ -3282,10 +3279,7 @@ function Graph({ id }) {
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) }
   );
   const [news, setNews] = d2({});
-  A2(() => {
-    setNews({});
-    return listen((changes) => setNews((before) => ({ ...before, ...Object.fromEntries(changes.map(({ data }) => [String(data.execution), String(data.state)])) })));
-  }, [id]);
+  A2(() => listen((changes) => setNews((before) => ({ ...before, ...Object.fromEntries(changes.map(({ data }) => [data.execution, data.state])) }))), []);
   A2(() => seen(`Graph ${id}`, to(["graphs", id])), [id]);
   return a4(Show, { of: found, children: ({ graph, layout }) => a4(Found2, { graph, layout, news }) });
 }
@@ -4996,15 +4990,90 @@ function Frames({ id }) {
   ] }, frame.id)) }) });
 }
 
+// console/parts/virtual.tsx
+var ROW = 36;
+var MARGIN = 12;
+function useVisible(count2, row) {
+  const box = T2(null);
+  const [{ top, height }, setPlace] = d2({ top: 0, height: 800 });
+  const look = () => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0 });
+  A2(() => {
+    const observer = new ResizeObserver(look);
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  const end = Math.min(count2, Math.ceil((top + height) / row) + MARGIN);
+  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - MARGIN)), end, height };
+}
+function VirtualTable({ rows, columns, keyOf, href, label, total, selected, select, more, busy }) {
+  const { box, look, first, end, height } = useVisible(rows.length, ROW);
+  const [at, setAt] = d2(-1);
+  A2(() => {
+    if (more && end > rows.length - 20) more();
+  }, [end, rows.length, more]);
+  const move = (by) => {
+    const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
+    setAt(next2);
+    const element = box.current;
+    if (!element) return;
+    if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
+    else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
+  };
+  const toggle = (key) => {
+    const keys = new Set(selected);
+    if (!keys.delete(key)) keys.add(key);
+    select(keys);
+  };
+  useKeys(
+    [
+      { keys: "j", about: "Next row", run: () => move(1) },
+      { keys: "k", about: "Previous row", run: () => move(-1) },
+      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at])) },
+      { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
+      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
+    ]
+  );
+  const scrolled = () => {
+    look();
+    busy((box.current?.scrollTop ?? 0) > ROW * 2);
+  };
+  return a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
+    a4(Head2, { columns: [checkColumn(keyOf, selected, toggle), ...columns] }),
+    a4("tbody", { children: [
+      first > 0 && a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
+      rows.slice(first, end).map((row, index) => {
+        const key = keyOf(row);
+        const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
+        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, (first + index) % 200);
+      }),
+      end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
+    ] })
+  ] }) });
+}
+function checkColumn(keyOf, selected, toggle) {
+  return {
+    id: "check",
+    label: "Select",
+    kind: "actions",
+    drop: "narrow",
+    width: "2.25rem",
+    cell: (row) => a4("input", { type: "checkbox", checked: selected.has(keyOf(row)), onChange: () => toggle(keyOf(row)), "aria-label": `Select ${keyOf(row)}` })
+  };
+}
+
 // console/parts/timeline.tsx
 var ICONS2 = { queue: "clock", run: "play", end: "flag", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+var ROW2 = 28;
 var NESTED = /* @__PURE__ */ new Set(["step", "child", "progress"]);
 var TONES = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 function Timeline({ axis, spans }) {
   const chosen2 = param("span");
-  return a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", children: [
+  const { box, look, first, end } = useVisible(spans.length, ROW2);
+  return a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", "aria-rowcount": spans.length, ref: box, onScroll: look, tabIndex: 0, children: [
     a4(Axis, { axis }),
-    spans.map((one, at) => a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(at), at }, at))
+    a4("div", { role: "none", style: { height: `${first * ROW2}px` } }),
+    spans.slice(first, end).map((one, index) => a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(first + index), at: first + index }, first + index)),
+    a4("div", { role: "none", style: { height: `${(spans.length - end) * ROW2}px` } })
   ] });
 }
 function Axis({ axis }) {
@@ -5675,79 +5744,6 @@ function FilterBar({ values, words: words2 }) {
     a4("datalist", { id: "filter-options", children: options.slice(0, 50).map((option2) => a4("option", { value: option2, children: word ? void 0 : FILTERS[option2.slice(0, -1)]?.about }, option2)) }),
     found.length > 0 && a4("button", { type: "button", class: "link", onClick: clear, children: "Clear" })
   ] });
-}
-
-// console/parts/virtual.tsx
-var ROW = 36;
-var MARGIN = 12;
-var POOL = 200;
-function VirtualTable({ rows, columns, keyOf, href, label, total, selected, select, more, busy }) {
-  const box = T2(null);
-  const [top, setTop] = d2(0);
-  const [height, setHeight] = d2(800);
-  const [at, setAt] = d2(-1);
-  A2(() => {
-    const element = box.current;
-    const look = () => setHeight(element.clientHeight);
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    look();
-    return () => observer.disconnect();
-  }, []);
-  const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
-  const end = Math.min(rows.length, Math.ceil((top + height) / ROW) + MARGIN);
-  A2(() => {
-    if (more && end > rows.length - 20) more();
-  }, [end, rows.length, more]);
-  const move = (by) => {
-    const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
-    setAt(next2);
-    const element = box.current;
-    if (!element) return;
-    if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
-    else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
-  };
-  const toggle = (key) => {
-    const keys = new Set(selected);
-    if (!keys.delete(key)) keys.add(key);
-    select(keys);
-  };
-  useKeys(
-    [
-      { keys: "j", about: "Next row", run: () => move(1) },
-      { keys: "k", about: "Previous row", run: () => move(-1) },
-      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at])) },
-      { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
-      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ]
-  );
-  const scrolled = () => {
-    const now2 = box.current?.scrollTop ?? 0;
-    setTop(now2);
-    busy(now2 > ROW * 2);
-  };
-  return a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
-    a4(Head2, { columns: [checkColumn(keyOf, selected, toggle), ...columns] }),
-    a4("tbody", { children: [
-      first > 0 && a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
-      rows.slice(first, end).map((row, index) => {
-        const key = keyOf(row);
-        const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
-        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, (first + index) % POOL);
-      }),
-      end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
-    ] })
-  ] }) });
-}
-function checkColumn(keyOf, selected, toggle) {
-  return {
-    id: "check",
-    label: "Select",
-    kind: "actions",
-    drop: "narrow",
-    width: "2.25rem",
-    cell: (row) => a4("input", { type: "checkbox", checked: selected.has(keyOf(row)), onChange: () => toggle(keyOf(row)), "aria-label": `Select ${keyOf(row)}` })
-  };
 }
 
 // console/parts/views.tsx
