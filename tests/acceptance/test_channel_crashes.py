@@ -26,7 +26,7 @@ from tests.support.fake_provider import Failure, FakeProvider, fake_provider
 from tests.support.hosting import reached, shift, shop, stage
 from tests.support.http_servers import ROOT, holdfast_process
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(480)
 
 USERS, MESSAGES = 12, 6
 #: Replies of a process that died are sent by another when its hand-out has expired.
@@ -173,6 +173,6 @@ async def talk(site: Site, provider: FakeProvider, users: list[str]) -> None:
             async def some_arrived(wanted: int = some) -> bool:
                 return len(provider.taken) >= wanted
 
-            await wait_for(some_arrived)
+            await wait_for(some_arrived, timeout_s=ARRIVE_S)
             await site.kill(KILLS[number])
         await sending

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.async_api import expect
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -28,6 +29,9 @@ from holdfast.store.valkey.client import Client
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_server
 from tests.conftest import make_store
+
+#: Pages are slow where three test processes share two cores; a test that passes does not wait.
+expect.set_options(timeout=30_000)
 
 #: The tenants of the tests: whose things they are, and who else is there.
 OURS, THEIRS = "ours", "theirs"

@@ -43,6 +43,7 @@ HOST_POLICY = "default-src 'none'; script-src {url}; frame-src {url}; style-src 
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`"),
+    pytest.mark.timeout(180),
     pytest.mark.xdist_group("web chat"),
 ]
 
@@ -386,7 +387,7 @@ async def test_a_worker_that_is_killed_in_mid_answer(scene: Scene) -> None:
         await process.wait()
         scene.gate.touch()
         await stack.enter_async_context(scene.worker())
-        await expect(visitor.replies.filter(has_text="w39")).to_have_count(1, timeout=20_000)
+        await expect(visitor.replies.filter(has_text="w39")).to_have_count(1)
         assert (await visitor.texts())[-1].split() == WORDS
         await visitor.say("after")
         await visitor.sees("You said after.")
@@ -557,20 +558,6 @@ async def test_right_to_left(visitor: Visitor, scene: Scene) -> None:
     assert left["x"] < right["x"]
     colour = await mine.evaluate("(bubble) => getComputedStyle(bubble).backgroundColor")
     assert colour == "rgb(0, 170, 119)"
-
-
-async def test_the_first_paint_is_quick(scene: Scene, visitor: Visitor) -> None:
-    """Warm, the page is painted within 200 ms on an idle machine; this bound allows for load."""
-    paint = (
-        "performance.getEntriesByName('first-contentful-paint').map((entry) => entry.startTime)[0]"
-    )
-    times: list[float] = []
-    for _ in range(5):
-        await visitor.page.reload()
-        await expect(visitor.page.get_by_role("heading")).to_be_visible()
-        times.append(await visitor.page.evaluate(paint))
-    print(json.dumps({"first paint, ms": sorted(times)}))
-    assert min(times) < 1_000
 
 
 def test_axe_is_the_version_that_the_pages_pin() -> None:

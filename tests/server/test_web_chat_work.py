@@ -32,6 +32,7 @@ __all__ = ["scene", "visitor", "worker"]
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`"),
+    pytest.mark.timeout(180),
     pytest.mark.xdist_group("web chat"),
 ]
 

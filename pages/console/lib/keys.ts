@@ -1,6 +1,6 @@
 // Keys: what each does where, so that one handler serves them and the help lists them.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { singleKeys } from "./choices";
 
@@ -18,11 +18,11 @@ export function bindings(): Binding[] {
   return layers.flatMap((layer) => layer.current);
 }
 
-/** Bind keys while a part of the page is shown; later ones win, and what was drawn last counts. */
+/** Bind keys while a part of the page is shown, from the moment it can be seen; later ones win, and what was drawn last counts. */
 export function useKeys(bound: Binding[]): void {
   const layer = useRef(bound);
   layer.current = bound;
-  useEffect(() => {
+  useLayoutEffect(() => {
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);

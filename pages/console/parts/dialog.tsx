@@ -1,7 +1,7 @@
 // Dialogs: they keep the focus inside, close with Escape, and give the focus back.
 
 import type { ComponentChildren, TargetedSubmitEvent, VNode } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { asCommand, curlCommand, asked, initialOf, perform, type Action, type FieldSpec, type Values } from "../lib/action";
 import type { Problem } from "../lib/call";
@@ -20,7 +20,7 @@ interface DialogProps {
 export function Dialog({ title, close, children, class: name = "" }: DialogProps): VNode {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = element.current!;
     const before = document.activeElement as HTMLElement | null;
     dialog.showModal();

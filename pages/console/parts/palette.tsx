@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { go, pageOf, to } from "../lib/address";
 import { kept } from "../lib/choices";
@@ -41,7 +41,7 @@ function Open(): VNode {
   const close = (): void => {
     isPaletteOpen.value = false;
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     dialog.current!.showModal();
   }, []);
   useEffect(() => {

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def wait_for(probe: Callable[[], Awaitable[T]], *, timeout_s: float = 10) -> T:
+async def wait_for(probe: Callable[[], Awaitable[T]], *, timeout_s: float = 30) -> T:
     """Call `probe` until it returns a true value; raise TimeoutError when the time is over."""
     async with asyncio.timeout(timeout_s):
         while True:

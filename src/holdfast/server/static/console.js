@@ -347,6 +347,10 @@ function A2(n3, u4) {
   var i4 = y2(t2++, 3);
   !a2.__s && E2(i4.__H, u4) && (i4.__P = true, i4.__ = n3, i4.u = u4, r2.__H.__h.push(i4));
 }
+function F2(n3, u4) {
+  var i4 = y2(t2++, 4);
+  !a2.__s && E2(i4.__H, u4) && (i4.__P = false, i4.__ = n3, i4.u = u4, r2.__h.push(i4));
+}
 function T2(n3) {
   return f2 = 5, w2(function() {
     return { current: n3 };
@@ -1061,14 +1065,14 @@ var A3 = function(i4) {
     queueMicrotask(i4);
   });
 };
-function F2() {
+function F3() {
   r3(function() {
     var i4;
     while (i4 = g4.shift()) h4.call(i4);
   });
 }
 function M() {
-  if (1 === g4.push(this)) (n.requestAnimationFrame || A3)(F2);
+  if (1 === g4.push(this)) (n.requestAnimationFrame || A3)(F3);
 }
 
 // console/lib/address.ts
@@ -1183,7 +1187,7 @@ function bindings() {
 function useKeys(bound) {
   const layer = T2(bound);
   layer.current = bound;
-  A2(() => {
+  F2(() => {
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);
@@ -2513,7 +2517,7 @@ ${indent}}`;
 function Dialog({ title, close, children, class: name = "" }) {
   const element = T2(null);
   const id = P2();
-  A2(() => {
+  F2(() => {
     const dialog = element.current;
     const before = document.activeElement;
     dialog.showModal();
@@ -2779,7 +2783,7 @@ function Open() {
   const close = () => {
     isPaletteOpen.value = false;
   };
-  A2(() => {
+  F2(() => {
     dialog.current.showModal();
   }, []);
   A2(() => {
