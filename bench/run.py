@@ -159,9 +159,7 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["archive"] = await measure_archive(engine, ARCHIVED)
     print("the HTTP server ...", flush=True)
     results["HTTP"] = await measure_http()
-    print("the pages in a browser ...", flush=True)
-    results["pages"] = await measure_pages()
-    results["console"] = await measure_console()
+    results["pages"] = await measure_pages() | await measure_console()
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

@@ -48,10 +48,12 @@ async def fill() -> None:
     """Let there be something of everything when the console opens."""
     engine = app.engine
     await engine.secrets.set("MODEL_KEY", "any-key")
-    await engine.budgets.create("texts", tenant="acme", limits={"tokens": {"hard": 4_000}})
+    limits = {"tokens": {"hard": 12_000, "soft": 3_000}, "cents": {"hard": 500}}
+    await engine.budgets.create("texts", tenant="acme", limits=limits)
     await engine.queues.define("returns", dead_letter="returns-dead", max_attempts=1)
     await engine.queues.push("returns", b'{"order": 7, "damaged": false}')
-    await engine.queues.push("returns", b'{"order": "seven"}')
+    for broken in (b'{"order": "seven"}', b'{"order": 8}', b'{"order": 9}'):
+        await engine.queues.push("returns", broken)
     await renew.options(id="renew-ann").submit("ann")
     await render_film.options(id="film-1").submit("teapot")
     await open_branch.options(id="branch-oslo").submit("Oslo")

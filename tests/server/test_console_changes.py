@@ -60,6 +60,7 @@ async def test_nothing_moves_under_the_pointer(scene: Scene) -> None:
         await expect(page.get_by_role("button", name="2 new")).to_be_visible()
         assert await places(visit) == before
         await page.keyboard.press("Escape")
+        await expect(visit.rows).to_have_count(4)
         await page.get_by_role("button", name="Live").click()
         await expect(page.get_by_role("button", name=re.compile("Paused"))).to_be_visible()
         before = await places(visit)

@@ -114,6 +114,9 @@ export function useRuns(query: Record<string, string>, isBusy: boolean): Runs {
       reading.current = null;
     };
   }, [key]);
+  useEffect(() => {
+    if (!isBusy && state.fresh) reload.current();
+  }, [isBusy]);
 
   return { ...state, more: state.cursor ? more.current : undefined, reload: () => reload.current() };
 }

@@ -1214,7 +1214,7 @@ function handleKeys() {
   });
 }
 function isTyping(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), textarea, select"));
 }
 
 // console/lib/call.ts
@@ -5567,6 +5567,9 @@ function useRuns(query2, isBusy) {
       reading.current = null;
     };
   }, [key]);
+  A2(() => {
+    if (!isBusy && state.fresh) reload.current();
+  }, [isBusy]);
   return { ...state, more: state.cursor ? more.current : void 0, reload: () => reload.current() };
 }
 function merged(before, first, cursor, next2) {
