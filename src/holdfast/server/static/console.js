@@ -6614,7 +6614,7 @@ function Workers() {
               ] })
             },
             { id: "beat", label: "Last seen", drop: "narrow", kind: "num", cell: (row) => a4(Time, { at: row.heartbeat_at }) },
-            { id: "since", label: "Since", drop: "medium", kind: "num", cell: (row) => a4(Time, { at: row.registered_at }) },
+            { id: "since", label: "Since", drop: "wide", kind: "num", cell: (row) => a4(Time, { at: row.registered_at }) },
             { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => !row.draining && a4(Button, { action: drainWorker(row), tone: "slim" }) }
           ]
         }
