@@ -222,8 +222,11 @@ async def _changes(scene: Scene) -> Figures:
 async def _graph(scene: Scene) -> Figures:
     """Show a large graph, then end members of it."""
     page = scene.page
-    await scene.seen("runs", _ROW)
-    opened = await scene.opened("graphs/graph", f".node[aria-label^='m{MEMBERS - 1},']")
+    opened = []
+    for _ in range(5):
+        await scene.seen("runs", _ROW)
+        last = f".node[aria-label^='m{MEMBERS - 1},']"
+        opened.append(await scene.opened("graphs/graph", last))
     await page.get_by_role("button", name="Live").wait_for()
     late = []
     async with scene.engine.claimer(lanes=["busy"], worker="w") as claimer:
@@ -236,7 +239,8 @@ async def _graph(scene: Scene) -> Figures:
             late.append((await page.evaluate("Date.now()")) - before * 1_000)
             await asyncio.sleep(1)
     return {
-        "graph of 1,000 members opens, ms": opened,
+        "graph of 1,000 members opens, p50 ms": median(opened),
+        "graph of 1,000 members opens, worst ms": max(opened),
         "change of a member is seen, p50 ms": median(late),
         "change of a member is seen, worst ms": max(late),
     }

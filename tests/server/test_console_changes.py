@@ -41,9 +41,10 @@ async def more(scene: Scene, kind: str, count: int) -> None:
 
 async def places(visit: Visit) -> list[str]:
     """Return which run is in which place."""
-    return await visit.rows.locator("input").evaluate_all(
+    found: list[str] = await visit.rows.locator("input").evaluate_all(
         "boxes => boxes.map(box => `${box.ariaLabel} ${box.getBoundingClientRect().y}`)"
     )
+    return found
 
 
 async def test_nothing_moves_under_the_pointer(scene: Scene) -> None:

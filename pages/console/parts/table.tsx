@@ -19,7 +19,7 @@ export interface Column<T> {
 }
 
 /** More rows are shown on demand. */
-const SHOWN = 200;
+const SHOWN = 100;
 
 interface TableProps<T> {
   rows: T[];

@@ -2101,7 +2101,7 @@ var RUN_STATES = [
 var ENDED = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
 // console/parts/table.tsx
-var SHOWN = 200;
+var SHOWN = 100;
 function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
   const [at, setAt] = d2(-1);
   const body = T2(null);
