@@ -10,12 +10,15 @@ JOBS   ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n + n / 2)))
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes; without bytecode each would compile the package.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test check browser pages docs sbom audit fmt bench lock clean
+.PHONY: help run demo test check browser pages docs sbom audit fmt bench lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(READY) ## see the life of an execution, crash included, on an embedded store
+run: $(READY) ## start the product: an example app, two bots, the console and the chat
+	@$(BIN)/python examples/teashop/run.py
+
+demo: $(READY) ## see the life of an execution, crash included, on an embedded store
 	@$(BIN)/python examples/lifecycle.py
 
 test: check browser $(DOCS) ## everything CI runs: the checks, then all tests

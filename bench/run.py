@@ -26,6 +26,7 @@ from bench import workloads
 from bench.archive import measure_archive, measure_leases
 from bench.channels import measure_channels
 from bench.components import measure_components
+from bench.console import measure_console
 from bench.conversations import measure_conversations
 from bench.costs import flat_costs
 from bench.flows import measure_flows
@@ -158,7 +159,7 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["archive"] = await measure_archive(engine, ARCHIVED)
     print("the HTTP server ...", flush=True)
     results["HTTP"] = await measure_http()
-    results["pages"] = await measure_pages()
+    results["pages"] = await measure_pages() | await measure_console()
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

@@ -1,6 +1,6 @@
 """The life of two executions on an embedded store: a retry, a killed worker, a reclaim.
 
-Run it with `make run`. Workers are separate processes: this file, started with `--worker`.
+Run it with `make demo`. Workers are separate processes: this file, started with `--worker`.
 """
 
 from __future__ import annotations
@@ -293,6 +293,7 @@ async def demo(folder: Path) -> None:
 def show_what_next() -> None:
     """Print what to try next."""
     title("What to try next")
+    say("make run            start the product, and see it in a browser")
     say("make test           run the checks and all tests")
     say("make bench          measure this machine")
     say("docs/concepts.md    the ideas behind what you just saw")

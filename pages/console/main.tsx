@@ -23,7 +23,7 @@ import { watchBadges } from "./parts/badges";
 
 followLinks();
 handleKeys();
-render(<App />, document.body);
 void identify();
+render(<App />, document.body);
 follow();
 watchBadges();

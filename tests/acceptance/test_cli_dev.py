@@ -75,6 +75,8 @@ def test_dev_of_an_unknown_module_ends_with_2(tmp_path: Path) -> None:
     """There is no file whose correction could be waited for."""
     shown = holdfast("dev", "nowhere:app", folder=tmp_path)
     assert (shown.returncode, "there is no module nowhere" in shown.stderr) == (2, True)
+    shown = holdfast("dev", "nowhere:app", "elsewhere:app", folder=tmp_path)
+    assert (shown.returncode, "only one app runs, and elsewhere:app" in shown.stderr) == (2, True)
 
 
 async def test_work_of_a_killed_dev_is_not_left_to_an_orphan(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_streaming_is_heard_word_by_word_and_again(tmp_path: Path) -> None:
 def test_every_example_says_how_to_run_it(path: Path) -> None:
     """The docstring names the command, and this folder's tests run it."""
     about = ast.get_docstring(ast.parse(path.read_text())) or ""
-    assert f"python examples/{path.name}" in about or "make run" in about
+    assert f"python examples/{path.name}" in about or "make demo" in about
     tests = "".join(test.read_text() for test in Path(__file__).parent.glob("test_*.py"))
     assert path.name in tests
 

@@ -1,4 +1,4 @@
-"""examples/lifecycle.py, which `make run` shows."""
+"""examples/lifecycle.py, which `make demo` shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _positions(text: str, parts: Sequence[str]) -> list[int]:
 
 
 def test_the_demo_tells_the_whole_life_in_order_and_succeeds(tmp_path: Path) -> None:
-    """Submit, retry, SIGKILL, reclaim and result are shown, in this order, with exit code 0."""
+    """Submit, retry, SIGKILL, reclaim and result; without colours in a pipe; nothing is left."""
     shown = python(EXAMPLE, folder=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
     positions = _positions(
@@ -42,16 +42,7 @@ def test_the_demo_tells_the_whole_life_in_order_and_succeeds(tmp_path: Path) -> 
         ),
     )
     assert positions == sorted(positions)
-
-
-def test_the_demo_writes_no_colour_codes_into_a_pipe(tmp_path: Path) -> None:
-    """Colour is for terminals only."""
-    assert "\x1b" not in python(EXAMPLE, folder=tmp_path).stdout
-
-
-def test_the_demo_leaves_nothing_behind(tmp_path: Path) -> None:
-    """The store's folder is gone with the demo."""
-    assert python(EXAMPLE, folder=tmp_path).returncode == 0
+    assert "\x1b" not in shown.stdout
     assert list(tmp_path.iterdir()) == []
 
 

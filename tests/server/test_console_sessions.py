@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
 
@@ -44,6 +46,25 @@ async def test_a_session_acts_with_the_roles_of_its_key(
     entries, _ = await site.engine.audit.list(key=id_of(secret))
     routes = {entry.route for entry in entries}
     assert {"/console/login", "/v1/executions"} <= routes
+
+
+async def test_a_viewer_changes_nothing(site: Site, anyone: httpx.AsyncClient) -> None:
+    """A session of a viewer is refused wherever the contract says that something changes."""
+    await log_in(anyone, await site.key(Role.VIEWER))
+    contract = (await anyone.get("/openapi.json")).json()
+    # Others only read, or are answered to whoever has a token.
+    writes = [
+        (method, re.sub(r"\{\w+\}", "x", path))
+        for path, methods in contract["paths"].items()
+        for method, route in methods.items()
+        if method != "get" and re.search(r"\bRoles?: ", route.get("description", ""))
+    ]
+    assert len(writes) > 100
+    answers = {
+        f"{method} {path}": (await anyone.request(method, path, json={}, headers=HEADERS))
+        for method, path in writes
+    }
+    assert {name for name, answer in answers.items() if answer.status_code != 403} == set()
 
 
 async def test_a_session_ends_with_its_key_and_after_twelve_hours(

@@ -21,7 +21,7 @@ export interface Runs {
   reload(): void;
 }
 
-const FIRST = 100;
+const FIRST = 60;
 const NEXT = 500;
 const LEAST_MS = 1_000;
 const POLL_MS = 5_000;
@@ -114,6 +114,9 @@ export function useRuns(query: Record<string, string>, isBusy: boolean): Runs {
       reading.current = null;
     };
   }, [key]);
+  useEffect(() => {
+    if (!isBusy && state.fresh) reload.current();
+  }, [isBusy]);
 
   return { ...state, more: state.cursor ? more.current : undefined, reload: () => reload.current() };
 }

@@ -72,9 +72,10 @@ export function short(at: string | number): string {
   return new Intl.DateTimeFormat("en", options).format(new Date(at));
 }
 
+const ZONED = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
+
 function zoneName(date: Date): string {
-  const part = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(date).find((one) => one.type === "timeZoneName");
-  return part?.value ?? "local";
+  return ZONED.formatToParts(date).find((one) => one.type === "timeZoneName")?.value ?? "local";
 }
 
 export function between(start: string | null, end: string | null): string {

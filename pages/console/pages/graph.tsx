@@ -1,12 +1,13 @@
 // A graph: its picture, and the same as a list.
 
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import type { GraphDetail } from "../api/schemas";
 import { option, quoted, REASON, type Action } from "../lib/action";
 import { to } from "../lib/address";
 import { call, type Reply } from "../lib/call";
+import { listen } from "../lib/live";
 import { useLoad } from "../lib/load";
 import { scope } from "../lib/session";
 import { count } from "../lib/words";
@@ -32,15 +33,18 @@ export function Graph({ id }: { id: string }): VNode {
     [id, scope.value],
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) },
   );
+  /** States of members that the feed has told since the graph was read. */
+  const [news, setNews] = useState<Record<string, string>>({});
+  useEffect(() => listen((changes) => setNews((before) => ({ ...before, ...Object.fromEntries(changes.map(({ data }) => [data.execution, data.state])) }))), []);
   useEffect(() => seen(`Graph ${id}`, to(["graphs", id])), [id]);
-  return <Show of={found}>{({ graph, layout }) => <Found graph={graph} layout={layout} />}</Show>;
+  return <Show of={found}>{({ graph, layout }) => <Found graph={graph} layout={layout} news={news} />}</Show>;
 }
 
-function Found({ graph, layout }: { graph: GraphDetail; layout: Layout }): VNode {
-  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member }));
+function Found({ graph, layout, news }: { graph: GraphDetail; layout: Layout; news: Record<string, string> }): VNode {
+  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member, state: news[member.id] ?? member.state }));
   const counts: Record<string, number> = {};
   for (const member of members) counts[member.state] = (counts[member.state] ?? 0) + 1;
-  const picture = placed(graph, layout);
+  const picture = placed(members, layout);
   return (
     <>
       <Head
@@ -104,10 +108,11 @@ function Found({ graph, layout }: { graph: GraphDetail; layout: Layout }): VNode
 }
 
 /** The picture, with the states of now. */
-function placed(graph: GraphDetail, layout: Layout): { nodes: DiagramNode[]; edges: DiagramEdge[] } {
+function placed(members: { key: string; state: string }[], layout: Layout): { nodes: DiagramNode[]; edges: DiagramEdge[] } {
+  const states = new Map(members.map(({ key, state }) => [key, state]));
   const nodes = layout.nodes.map((node) => {
-    const state = graph.members[node.key]?.state ?? node.state;
-    return { key: node.key, label: node.key, note: `${node.kind} · ${state}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
+    const state = states.get(node.key) ?? node.state;
+    return { key: node.key, label: node.key, note: `${node.kind} · ${state.replaceAll("_", " ")}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const edges = layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));

@@ -82,7 +82,7 @@ export function Workers(): VNode {
                       ),
                     },
                     { id: "beat", label: "Last seen", drop: "narrow", kind: "num", cell: (row) => <Time at={row.heartbeat_at} /> },
-                    { id: "since", label: "Since", drop: "medium", kind: "num", cell: (row) => <Time at={row.registered_at} /> },
+                    { id: "since", label: "Since", drop: "wide", kind: "num", cell: (row) => <Time at={row.registered_at} /> },
                     { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => !row.draining && <Button action={drainWorker(row)} tone="slim" /> },
                   ]}
                 />

@@ -41,7 +41,7 @@ const PAD = 24;
 
 export function Diagram({ nodes, edges, width, height, label, chosen }: Props): VNode {
   const box = useRef<HTMLDivElement>(null);
-  const [zoom, setZoom] = useState(1);
+  const [zoom, setZoom] = useState(nodes.length < MANY ? 1 : LABELS_FROM / 2);
   const [at, setAt] = useState({ x: 0, y: 0 });
   const drag = useRef<{ x: number; y: number } | null>(null);
   const fit = (): void => {

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { go } from "../lib/address";
 import { useKeys } from "../lib/keys";
+import { count } from "../lib/words";
 
 export interface Column<T> {
   id: string;
@@ -16,6 +17,9 @@ export interface Column<T> {
   drop?: "narrow" | "medium" | "wide";
   width?: string;
 }
+
+/** More rows are shown on demand. */
+const SHOWN = 100;
 
 interface TableProps<T> {
   rows: T[];
@@ -30,7 +34,9 @@ interface TableProps<T> {
 export function Table<T>({ rows, columns, keyOf, href, label, chosen }: TableProps<T>): VNode {
   const [at, setAt] = useState(-1);
   const body = useRef<HTMLTableSectionElement>(null);
-  const move = (by: number): void => setAt((now) => Math.max(0, Math.min(rows.length - 1, now + by)));
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? rows : rows.slice(0, SHOWN);
+  const move = (by: number): void => setAt((now) => Math.max(0, Math.min(shown.length - 1, now + by)));
   useKeys(
     href
       ? [
@@ -48,13 +54,14 @@ export function Table<T>({ rows, columns, keyOf, href, label, chosen }: TablePro
       <table class="table" aria-label={label}>
         <Head columns={columns} />
         <tbody ref={body}>
-          {rows.map((row, index) => (
+          {shown.map((row, index) => (
             <tr key={keyOf(row)} class={index === at || keyOf(row) === chosen ? "chosen" : ""}>
               <Cells row={row} columns={columns} />
             </tr>
           ))}
         </tbody>
       </table>
+      {shown.length < rows.length && <button type="button" class="button" onClick={() => setWhole(true)}>{`Show all ${count(rows.length)}`}</button>}
     </div>
   );
 }

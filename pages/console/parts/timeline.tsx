@@ -8,19 +8,24 @@ import { clock, exact, span } from "../lib/time";
 import { capital } from "../lib/words";
 import { Icon, type IconName } from "./icon";
 import { toneOf } from "./state";
+import { useVisible } from "./virtual";
 
 const ICONS: Record<string, IconName> = { queue: "clock", run: "play", end: "flag", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+const ROW = 28;
 const NESTED = new Set(["step", "child", "progress"]);
 const TONES: Record<string, string> = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 
 export function Timeline({ axis, spans }: { axis: AxisPart[]; spans: SpanView[] }): VNode {
   const chosen = param("span");
+  const { box, look, first, end } = useVisible(spans.length, ROW);
   return (
-    <div class="timeline" role="table" aria-label="Timeline">
+    <div class="timeline" role="table" aria-label="Timeline" aria-rowcount={spans.length} ref={box} onScroll={look} tabIndex={0}>
       <Axis axis={axis} />
-      {spans.map((one, at) => (
-        <Row key={at} span={one} axis={axis} depth={NESTED.has(one.type) ? 1 : 0} isChosen={chosen === String(at)} at={at} />
+      <div role="none" style={{ height: `${first * ROW}px` }} />
+      {spans.slice(first, end).map((one, index) => (
+        <Row key={first + index} span={one} axis={axis} depth={NESTED.has(one.type) ? 1 : 0} isChosen={chosen === String(first + index)} at={first + index} />
       ))}
+      <div role="none" style={{ height: `${(spans.length - end) * ROW}px` }} />
     </div>
   );
 }

@@ -8,7 +8,7 @@ import { useKeys } from "../lib/keys";
 import { Cells, Head, type Column } from "./table";
 
 const ROW = 36;
-/** Rows that are kept above and below what is visible. */
+/** Rows that are kept above and below what is visible; one that leaves at one end comes back at the other. */
 const MARGIN = 12;
 
 interface Props<T> {
@@ -27,23 +27,25 @@ interface Props<T> {
   busy(isBusy: boolean): void;
 }
 
-export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, selected, select, more, busy }: Props<T>): VNode {
+/** Which of the rows, all equally high, are near what a box shows. */
+export function useVisible(count: number, row: number): { box: { current: HTMLDivElement | null }; look(): void; first: number; end: number; height: number } {
   const box = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(800);
-  const [at, setAt] = useState(-1);
+  const [{ top, height }, setPlace] = useState({ top: 0, height: 800 });
+  const look = (): void => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0 });
   useEffect(() => {
-    const element = box.current!;
-    const look = (): void => setHeight(element.clientHeight);
     const observer = new ResizeObserver(look);
-    observer.observe(element);
-    look();
+    observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
-  const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
-  const end = Math.min(rows.length, Math.ceil((top + height) / ROW) + MARGIN);
+  const end = Math.min(count, Math.ceil((top + height) / row) + MARGIN);
+  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - MARGIN)), end, height };
+}
+
+export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, selected, select, more, busy }: Props<T>): VNode {
+  const { box, look, first, end, height } = useVisible(rows.length, ROW);
+  const [at, setAt] = useState(-1);
   useEffect(() => {
-    if (more && end > rows.length - 50) more();
+    if (more && end > rows.length - 20) more();
   }, [end, rows.length, more]);
   const move = (by: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, at + by));
@@ -69,9 +71,8 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
   );
   const scrolled = (): void => {
     // A last event may come after the list has gone.
-    const now = box.current?.scrollTop ?? 0;
-    setTop(now);
-    busy(now > ROW * 2);
+    look();
+    busy((box.current?.scrollTop ?? 0) > ROW * 2);
   };
   return (
     <div class="virtual" ref={box} onScroll={scrolled} tabIndex={0} role="region" aria-label={label}>
@@ -83,7 +84,7 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
             const key = keyOf(row);
             const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
             return (
-              <tr key={key} class={name} aria-rowindex={first + index + 2}>
+              <tr key={(first + index) % 200} class={name} aria-rowindex={first + index + 2}>
                 <Cells row={row} columns={[checkColumn(keyOf, selected, toggle), ...columns]} />
               </tr>
             );

@@ -20,11 +20,12 @@ from holdfast.cli.terminal import opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED, WRONG_USAGE
 from holdfast.cli.terminal.options import (
     AppStoreOption,
+    DevTargets,
     JsonOption,
-    OptionalAppTarget,
     PrivateOption,
 )
 from holdfast.cli.worker import configure_logging
+from holdfast.errors import InvalidInput
 from holdfast.model.store_urls import is_remote
 from holdfast.server.settings import ServerSettings, parse_listen
 
@@ -38,7 +39,7 @@ LEASE_MS = 5_000
 
 
 def dev(
-    target: OptionalAppTarget = None,
+    targets: DevTargets = None,
     *,
     listen: Listen = None,
     slots: Annotated[int, typer.Option("--slots", help="Maximum executions to run at once.")] = 100,
@@ -58,26 +59,29 @@ def dev(
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an app or a pack for development: a store, HTTP, and what you save runs."""
+    """Run an app or packs for development: a store, HTTP, and what you save runs."""
     if store is not None and not is_remote(store):
         opening.parse_store(store)
     where = listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN
-    if target is None:
+    if not targets:
         host, port = parse_listen(where)
         settings = ServerSettings(host=host, port=port, dev=True)
         serve(settings, ALL_ROLES, store, log_level="warning", as_json=as_json)
         return
-    if (Path(target) / PACK_FILE).is_file():
+    app, folders = _sorted(targets)
+    if app is None:
         options = {
             "slots": slots,
             "capabilities": tuple(capabilities or ()),
             "allow_private": tuple(allow_private or ()),
         }
-        _host(Path(target), where, options, store, as_json=as_json)
+        _host(folders, where, options, store, as_json=as_json)
         return
-    command = [sys.executable, "-m", "holdfast.cli", "worker", target, "--slots", str(slots)]
+    command = [sys.executable, "-m", "holdfast.cli", "worker", app, "--slots", str(slots)]
     command += ["--lease", "5s", "--parent", str(os.getpid()), "--listen", where]
     command += [part for name in capabilities or () for part in ("--capability", name)]
+    command += [part for folder in folders for part in ("--pack", str(folder))]
+    command += [part for where in allow_private or () for part in ("--allow-private", where)]
     command += ["--json"] if as_json else []
     command += ["--store", store] if store is not None else []
     code = Supervisor(command, watch or [Path.cwd()]).run()
@@ -85,17 +89,33 @@ def dev(
         raise typer.Exit(code)
 
 
+def _sorted(targets: Sequence[str]) -> tuple[str | None, list[Path]]:
+    """Return the app and the folders of packs among the targets."""
+    folders = [Path(text) for text in targets if (Path(text) / PACK_FILE).is_file()]
+    apps = [text for text in targets if Path(text) not in folders]
+    if len(apps) > 1:
+        raise InvalidInput(
+            f"app: only one app runs, and {apps[1]} is not the folder of a pack", field="app"
+        )
+    return (apps[0] if apps else None), folders
+
+
 def _host(
-    folder: Path, listen: str, options: dict[str, Any], store: str | None, *, as_json: bool
+    folders: Sequence[Path],
+    listen: str,
+    options: dict[str, Any],
+    store: str | None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Host a pack, and deploy it again whenever a file of it changes."""
+    """Host packs, and deploy each again whenever a file of it changes."""
     from holdfast.cli import host
     from holdfast.host.settings import HostSettings
 
     configure_logging("warning", as_json=as_json)
-    # On this machine the pack is the user's own, so its Python code may run unsigned.
+    # On this machine the packs are the user's own, so their Python code may run unsigned.
     settings = HostSettings(lease_ms=LEASE_MS, trusted=True, **options)
-    host.serve(settings, store, as_json=as_json, listen=listen, folder=folder)
+    host.serve(settings, store, as_json=as_json, listen=listen, folders=folders)
 
 
 class Stopped(BaseException):

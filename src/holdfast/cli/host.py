@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,9 +72,9 @@ def serve(
     *,
     as_json: bool,
     listen: str | None = None,
-    folder: Path | None = None,
+    folders: Sequence[Path] = (),
 ) -> None:
-    """Run a host; for `holdfast dev` also HTTP and a pack that is deployed on every save."""
+    """Run a host; for `holdfast dev` also HTTP, and packs that are deployed on every save."""
     from holdfast.cli.process.hosting import serve_host
 
     text, _ = opening.store_text(store)
@@ -89,7 +90,8 @@ def serve(
         output.say(f"  tenants  {', '.join(sorted(settings.tenants)) or 'all'}")
         if url is not None:
             output.say(f"  http     {url}")
+            output.say(f"  console  {url}/console/")
             output.say(f"  docs     {url}/docs")
 
-    if uvloop.run(serve_host(text, settings, announce, listen=listen, folder=folder)):
+    if uvloop.run(serve_host(text, settings, announce, listen=listen, folders=folders)):
         raise typer.Exit(INTERRUPTED)

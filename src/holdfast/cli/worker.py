@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -70,7 +71,6 @@ OfRevision = Annotated[
         show_default="none",
     ),
 ]
-#: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
 Processes = Annotated[
     int,
     typer.Option(
@@ -79,8 +79,11 @@ Processes = Annotated[
         help="How many processes run, each with all the slots; 0 for one per CPU.",
     ),
 ]
+#: Set by `holdfast dev`: the process to follow, where to serve HTTP, and packs to host.
 Parent = Annotated[int, typer.Option("--parent", hidden=True)]
 Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
+Packs = Annotated[list[Path] | None, typer.Option("--pack", hidden=True)]
+AllowPrivate = Annotated[list[str] | None, typer.Option("--allow-private", hidden=True)]
 
 
 def worker(
@@ -103,6 +106,8 @@ def worker(
     as_json: JsonOption = False,
     parent: Parent = 0,
     listen: Listen = None,
+    packs: Packs = None,
+    allow_private: AllowPrivate = None,
 ) -> None:
     """Run the tasks of an app. SIGTERM or Ctrl-C drains; a second one stops at once."""
     member = Member.from_environment()
@@ -126,7 +131,15 @@ def worker(
     app.store = store or app.store
     if not is_remote(app.store):
         parse_store(app.store)
-    how = Serving(as_json=as_json, parent=parent, listen=listen, env=env, member=member)
+    how = Serving(
+        as_json=as_json,
+        parent=parent,
+        listen=listen,
+        packs=tuple(packs or ()),
+        allow_private=tuple(allow_private or ()),
+        env=env,
+        member=member,
+    )
     if serve(target, app, settings, how):
         raise typer.Exit(INTERRUPTED)
 

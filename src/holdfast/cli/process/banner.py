@@ -40,6 +40,7 @@ def show(
     output.say(f"  store    {_shown(app.store)}")
     if url is not None:
         output.say(f"  http     {url}")
+        output.say(f"  console  {url}/console/")
         output.say(f"  docs     {url}/docs")
         for number, chat in enumerate(_chats(app, url)):
             output.say(f"  {'' if number else 'chat':<9}{chat}")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.api import Engine as AnyEngine
 from holdfast.cli.process import reloading
 from holdfast.cli.process.serving import noting_ctrl_c, serving_http
 from holdfast.cli.terminal import output
 from holdfast.concurrency import first_of, stop
 from holdfast.engine import Engine, open_engine
-from holdfast.errors import Conflict, HoldfastError
+from holdfast.errors import Conflict, HoldfastError, NotOverHttp
 from holdfast.host import deploying, packs
 from holdfast.host.host import Host
 from holdfast.host.settings import LOAD_S
@@ -34,12 +35,12 @@ async def serve_host(
     announce: Callable[[str | None], None],
     *,
     listen: str | None = None,
-    folder: Path | None = None,
+    folders: Sequence[Path] = (),
 ) -> bool:
     """Serve until a signal stops the host; return whether it was Ctrl-C.
 
-    HTTP is served at `listen`, and `announce` gets its URL. The pack in `folder` is deployed, and
-    again whenever a file of it changes.
+    HTTP is served at `listen`, and `announce` gets its URL. The packs in `folders` are deployed,
+    and again whenever a file of them changes.
     """
     async with open_engine(store) as engine, serving_http(engine, listen, output.note) as url:
         host = Host(engine, settings)
@@ -48,24 +49,34 @@ async def serve_host(
             await first_of(running, host.started.wait())
             if not running.done():
                 announce(url)
-            async with _deploying(engine, settings.env, folder, url):
+            async with _deploying(engine, settings.env, folders, url):
                 await running
     return interrupted.is_set()
 
 
 @contextlib.asynccontextmanager
-async def _deploying(
-    engine: Engine, env: str, folder: Path | None, url: str | None
+async def hosting(
+    engine: AnyEngine, settings: HostSettings, folders: Sequence[Path], url: str | None
 ) -> AsyncIterator[None]:
-    """Deploy a folder whenever it changes, while the block runs."""
-    if folder is None:
+    """Host the packs in folders next to the worker of an app, while the block runs."""
+    if not isinstance(engine, Engine):
+        raise NotOverHttp("packs are hosted at the store itself, not over HTTP")
+    host = Host(engine, settings)
+    async with host.running(), _deploying(engine, settings.env, folders, url):
         yield
-        return
-    watching = asyncio.ensure_future(_watch(engine, env, folder, url))
+
+
+@contextlib.asynccontextmanager
+async def _deploying(
+    engine: Engine, env: str, folders: Sequence[Path], url: str | None
+) -> AsyncIterator[None]:
+    """Deploy each folder whenever it changes, while the block runs."""
+    watching = [asyncio.ensure_future(_watch(engine, env, folder, url)) for folder in folders]
     try:
         yield
     finally:
-        await stop(watching)
+        for one in watching:
+            await stop(one)
 
 
 async def _watch(engine: Engine, env: str, folder: Path, url: str | None) -> None:

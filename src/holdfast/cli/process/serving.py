@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import uvloop
 
@@ -35,10 +36,13 @@ class Serving:
     """How a worker runs in its process."""
 
     as_json: bool
-    #: The `holdfast dev` process that started this one, or 0.
+    #: The `holdfast dev` process that started this one, and whose end ends it, or 0.
     parent: int
     #: With a parent, HTTP is served here.
     listen: str | None = None
+    #: With a parent, folders of packs to host in the same process.
+    packs: tuple[Path, ...] = ()
+    allow_private: tuple[str, ...] = ()
     env: str = DEFAULT_ENV
     #: The one of several processes that this is.
     member: Member | None = None
@@ -60,11 +64,39 @@ def serve(target: str, app: App, settings: WorkerSettings, how: Serving) -> bool
                 if how.member is not None:
                     how.member.report()
 
-            judged = judging(app.engine, how.env, settings.revision)
-            return await _run(Worker(app, settings), announce, how.parent, judged)
+            @contextlib.asynccontextmanager
+            async def beside() -> AsyncIterator[None]:
+                judged = judging(app.engine, how.env, settings.revision)
+                async with judged, _hosting(app, settings, how, url):
+                    yield
+
+            return await _run(Worker(app, settings), announce, how.parent, beside())
 
     gc.set_threshold(max(gc.get_threshold()[0], settings.slots * _OBJECTS_OF_SLOT))
     return uvloop.run(work())
+
+
+@contextlib.asynccontextmanager
+async def _hosting(
+    app: App, settings: WorkerSettings, how: Serving, url: str | None
+) -> AsyncIterator[None]:
+    """Host the packs of `holdfast dev` while the block runs, with the settings of the worker."""
+    if not how.packs:
+        yield
+        return
+    from holdfast.cli.process.hosting import hosting
+    from holdfast.host.settings import HostSettings
+
+    # On this machine the packs are the user's own, so their Python code may run unsigned.
+    hosted = HostSettings(
+        capabilities=settings.capabilities,
+        slots=settings.slots,
+        lease_ms=settings.lease_ms,
+        allow_private=how.allow_private,
+        trusted=True,
+    )
+    async with hosting(app.engine, hosted, how.packs, url):
+        yield
 
 
 @contextlib.asynccontextmanager
@@ -103,7 +135,7 @@ async def _run(
     worker: Worker,
     announce: Callable[[Worker], None],
     parent: int,
-    judged: contextlib.AbstractAsyncContextManager[None],
+    beside: contextlib.AbstractAsyncContextManager[None],
 ) -> bool:
     with stop_on_signals(worker), noting_ctrl_c() as interrupted:
         running = asyncio.ensure_future(worker.run())
@@ -112,7 +144,7 @@ async def _run(
             await worker.wait_started(running)
             if not running.done():
                 announce(worker)
-            async with judged:
+            async with beside:
                 await running
         finally:
             watching.cancel()

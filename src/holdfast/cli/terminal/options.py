@@ -59,6 +59,15 @@ OptionalAppTarget = Annotated[
     ),
 ]
 
+DevTargets = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[MODULE:APP] [FOLDER]...",
+        help="The app to run, such as shop.tasks:app, and folders of packs to host.",
+        show_default="none: only the store and HTTP",
+    ),
+]
+
 AppTarget = Annotated[
     str, typer.Argument(metavar="MODULE:APP", help="The app to run, such as shop.tasks:app.")
 ]

@@ -1214,7 +1214,7 @@ function handleKeys() {
   });
 }
 function isTyping(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), textarea, select"));
 }
 
 // console/lib/call.ts
@@ -1351,6 +1351,7 @@ var held = y3(0);
 var listeners = /* @__PURE__ */ new Set();
 var waiting = [];
 var flushing;
+var flushed = 0;
 var last;
 function listen(listener) {
   listeners.add(listener);
@@ -1373,10 +1374,11 @@ function hear(changes) {
     return;
   }
   waiting.push(...changes);
-  flushing ??= setTimeout(flush, FLUSH_MS);
+  flushing ??= setTimeout(flush, Math.max(0, flushed + FLUSH_MS - Date.now()));
 }
 function flush() {
   flushing = void 0;
+  flushed = Date.now();
   const changes = waiting;
   waiting = [];
   for (const listener of [...listeners]) listener(changes);
@@ -1767,9 +1769,9 @@ function short(at) {
   if (zone.value === "utc") options.timeZone = "UTC";
   return new Intl.DateTimeFormat("en", options).format(new Date(at));
 }
+var ZONED = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 function zoneName(date) {
-  const part = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(date).find((one) => one.type === "timeZoneName");
-  return part?.value ?? "local";
+  return ZONED.formatToParts(date).find((one) => one.type === "timeZoneName")?.value ?? "local";
 }
 
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
@@ -2100,10 +2102,13 @@ var RUN_STATES = [
 var ENDED = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
 // console/parts/table.tsx
+var SHOWN = 100;
 function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
   const [at, setAt] = d2(-1);
   const body = T2(null);
-  const move = (by) => setAt((now2) => Math.max(0, Math.min(rows.length - 1, now2 + by)));
+  const [isWhole, setWhole] = d2(false);
+  const shown = isWhole ? rows : rows.slice(0, SHOWN);
+  const move = (by) => setAt((now2) => Math.max(0, Math.min(shown.length - 1, now2 + by)));
   useKeys(
     href ? [
       { keys: "j", about: "Next row", run: () => move(1) },
@@ -2114,10 +2119,13 @@ function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
   A2(() => {
     body.current?.children[at]?.scrollIntoView({ block: "nearest" });
   }, [at]);
-  return a4("div", { class: "table-box", children: a4("table", { class: "table", "aria-label": label, children: [
-    a4(Head2, { columns }),
-    a4("tbody", { ref: body, children: rows.map((row, index) => a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: a4(Cells, { row, columns }) }, keyOf(row))) })
-  ] }) });
+  return a4("div", { class: "table-box", children: [
+    a4("table", { class: "table", "aria-label": label, children: [
+      a4(Head2, { columns }),
+      a4("tbody", { ref: body, children: shown.map((row, index) => a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: a4(Cells, { row, columns }) }, keyOf(row))) })
+    ] }),
+    shown.length < rows.length && a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: `Show all ${count(rows.length)}` })
+  ] });
 }
 function Head2({ columns }) {
   return a4("thead", { children: a4("tr", { children: columns.map((column) => a4("th", { scope: "col", class: `col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`, style: column.width ? { width: column.width } : void 0, children: column.kind === "actions" ? a4("span", { class: "hidden", children: column.label }) : column.label }, column.id)) }) });
@@ -3174,7 +3182,7 @@ var MANY = 300;
 var PAD = 24;
 function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
   const box = T2(null);
-  const [zoom, setZoom] = d2(1);
+  const [zoom, setZoom] = d2(nodes.length < MANY ? 1 : LABELS_FROM / 2);
   const [at, setAt] = d2({ x: 0, y: 0 });
   const drag = T2(null);
   const fit = () => {
@@ -3281,14 +3289,16 @@ function Graph({ id }) {
     [id, scope.value],
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) }
   );
+  const [news, setNews] = d2({});
+  A2(() => listen((changes) => setNews((before) => ({ ...before, ...Object.fromEntries(changes.map(({ data }) => [data.execution, data.state])) }))), []);
   A2(() => seen(`Graph ${id}`, to(["graphs", id])), [id]);
-  return a4(Show, { of: found, children: ({ graph, layout }) => a4(Found2, { graph, layout }) });
+  return a4(Show, { of: found, children: ({ graph, layout }) => a4(Found2, { graph, layout, news }) });
 }
-function Found2({ graph, layout }) {
-  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member }));
+function Found2({ graph, layout, news }) {
+  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member, state: news[member.id] ?? member.state }));
   const counts = {};
   for (const member of members) counts[member.state] = (counts[member.state] ?? 0) + 1;
-  const picture = placed(graph, layout);
+  const picture = placed(members, layout);
   return a4($, { children: [
     a4(
       Head,
@@ -3348,10 +3358,11 @@ function Found2({ graph, layout }) {
     ] })
   ] });
 }
-function placed(graph, layout) {
+function placed(members, layout) {
+  const states = new Map(members.map(({ key, state }) => [key, state]));
   const nodes = layout.nodes.map((node) => {
-    const state = graph.members[node.key]?.state ?? node.state;
-    return { key: node.key, label: node.key, note: `${node.kind} · ${state}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
+    const state = states.get(node.key) ?? node.state;
+    return { key: node.key, label: node.key, note: `${node.kind} · ${state.replaceAll("_", " ")}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const edges = layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
@@ -5010,15 +5021,90 @@ function Frames({ id }) {
   ] }, frame.id)) }) });
 }
 
+// console/parts/virtual.tsx
+var ROW = 36;
+var MARGIN = 12;
+function useVisible(count2, row) {
+  const box = T2(null);
+  const [{ top, height }, setPlace] = d2({ top: 0, height: 800 });
+  const look = () => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0 });
+  A2(() => {
+    const observer = new ResizeObserver(look);
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  const end = Math.min(count2, Math.ceil((top + height) / row) + MARGIN);
+  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - MARGIN)), end, height };
+}
+function VirtualTable({ rows, columns, keyOf, href, label, total, selected, select, more, busy }) {
+  const { box, look, first, end, height } = useVisible(rows.length, ROW);
+  const [at, setAt] = d2(-1);
+  A2(() => {
+    if (more && end > rows.length - 20) more();
+  }, [end, rows.length, more]);
+  const move = (by) => {
+    const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
+    setAt(next2);
+    const element = box.current;
+    if (!element) return;
+    if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
+    else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
+  };
+  const toggle = (key) => {
+    const keys = new Set(selected);
+    if (!keys.delete(key)) keys.add(key);
+    select(keys);
+  };
+  useKeys(
+    [
+      { keys: "j", about: "Next row", run: () => move(1) },
+      { keys: "k", about: "Previous row", run: () => move(-1) },
+      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at])) },
+      { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
+      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
+    ]
+  );
+  const scrolled = () => {
+    look();
+    busy((box.current?.scrollTop ?? 0) > ROW * 2);
+  };
+  return a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
+    a4(Head2, { columns: [checkColumn(keyOf, selected, toggle), ...columns] }),
+    a4("tbody", { children: [
+      first > 0 && a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
+      rows.slice(first, end).map((row, index) => {
+        const key = keyOf(row);
+        const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
+        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, (first + index) % 200);
+      }),
+      end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
+    ] })
+  ] }) });
+}
+function checkColumn(keyOf, selected, toggle) {
+  return {
+    id: "check",
+    label: "Select",
+    kind: "actions",
+    drop: "narrow",
+    width: "2.25rem",
+    cell: (row) => a4("input", { type: "checkbox", checked: selected.has(keyOf(row)), onChange: () => toggle(keyOf(row)), "aria-label": `Select ${keyOf(row)}` })
+  };
+}
+
 // console/parts/timeline.tsx
 var ICONS2 = { queue: "clock", run: "play", end: "flag", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+var ROW2 = 28;
 var NESTED = /* @__PURE__ */ new Set(["step", "child", "progress"]);
 var TONES = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 function Timeline({ axis, spans }) {
   const chosen2 = param("span");
-  return a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", children: [
+  const { box, look, first, end } = useVisible(spans.length, ROW2);
+  return a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", "aria-rowcount": spans.length, ref: box, onScroll: look, tabIndex: 0, children: [
     a4(Axis, { axis }),
-    spans.map((one, at) => a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(at), at }, at))
+    a4("div", { role: "none", style: { height: `${first * ROW2}px` } }),
+    spans.slice(first, end).map((one, index) => a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(first + index), at: first + index }, first + index)),
+    a4("div", { role: "none", style: { height: `${(spans.length - end) * ROW2}px` } })
   ] });
 }
 function Axis({ axis }) {
@@ -5419,7 +5505,7 @@ function moment(text) {
 }
 
 // console/lib/runs.ts
-var FIRST = 100;
+var FIRST = 60;
 var NEXT2 = 500;
 var LEAST_MS2 = 1e3;
 var POLL_MS2 = 5e3;
@@ -5508,6 +5594,9 @@ function useRuns(query2, isBusy) {
       reading.current = null;
     };
   }, [key]);
+  A2(() => {
+    if (!isBusy && state.fresh) reload.current();
+  }, [isBusy]);
   return { ...state, more: state.cursor ? more.current : void 0, reload: () => reload.current() };
 }
 function merged(before, first, cursor, next2) {
@@ -5689,78 +5778,6 @@ function FilterBar({ values, words: words2 }) {
     a4("datalist", { id: "filter-options", children: options.slice(0, 50).map((option2) => a4("option", { value: option2, children: word ? void 0 : FILTERS[option2.slice(0, -1)]?.about }, option2)) }),
     found.length > 0 && a4("button", { type: "button", class: "link", onClick: clear, children: "Clear" })
   ] });
-}
-
-// console/parts/virtual.tsx
-var ROW = 36;
-var MARGIN = 12;
-function VirtualTable({ rows, columns, keyOf, href, label, total, selected, select, more, busy }) {
-  const box = T2(null);
-  const [top, setTop] = d2(0);
-  const [height, setHeight] = d2(800);
-  const [at, setAt] = d2(-1);
-  A2(() => {
-    const element = box.current;
-    const look = () => setHeight(element.clientHeight);
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    look();
-    return () => observer.disconnect();
-  }, []);
-  const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
-  const end = Math.min(rows.length, Math.ceil((top + height) / ROW) + MARGIN);
-  A2(() => {
-    if (more && end > rows.length - 50) more();
-  }, [end, rows.length, more]);
-  const move = (by) => {
-    const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
-    setAt(next2);
-    const element = box.current;
-    if (!element) return;
-    if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
-    else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
-  };
-  const toggle = (key) => {
-    const keys = new Set(selected);
-    if (!keys.delete(key)) keys.add(key);
-    select(keys);
-  };
-  useKeys(
-    [
-      { keys: "j", about: "Next row", run: () => move(1) },
-      { keys: "k", about: "Previous row", run: () => move(-1) },
-      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at])) },
-      { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
-      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ]
-  );
-  const scrolled = () => {
-    const now2 = box.current?.scrollTop ?? 0;
-    setTop(now2);
-    busy(now2 > ROW * 2);
-  };
-  return a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
-    a4(Head2, { columns: [checkColumn(keyOf, selected, toggle), ...columns] }),
-    a4("tbody", { children: [
-      first > 0 && a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
-      rows.slice(first, end).map((row, index) => {
-        const key = keyOf(row);
-        const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
-        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, key);
-      }),
-      end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
-    ] })
-  ] }) });
-}
-function checkColumn(keyOf, selected, toggle) {
-  return {
-    id: "check",
-    label: "Select",
-    kind: "actions",
-    drop: "narrow",
-    width: "2.25rem",
-    cell: (row) => a4("input", { type: "checkbox", checked: selected.has(keyOf(row)), onChange: () => toggle(keyOf(row)), "aria-label": `Select ${keyOf(row)}` })
-  };
 }
 
 // console/parts/views.tsx
@@ -6628,7 +6645,7 @@ function Workers() {
               ] })
             },
             { id: "beat", label: "Last seen", drop: "narrow", kind: "num", cell: (row) => a4(Time, { at: row.heartbeat_at }) },
-            { id: "since", label: "Since", drop: "medium", kind: "num", cell: (row) => a4(Time, { at: row.registered_at }) },
+            { id: "since", label: "Since", drop: "wide", kind: "num", cell: (row) => a4(Time, { at: row.registered_at }) },
             { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => !row.draining && a4(Button, { action: drainWorker(row), tone: "slim" }) }
           ]
         }
@@ -6730,7 +6747,7 @@ function Content() {
 // console/main.tsx
 followLinks();
 handleKeys();
-Q(a4(App, {}), document.body);
 void identify();
+Q(a4(App, {}), document.body);
 follow();
 watchBadges();
