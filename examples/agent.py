@@ -33,7 +33,7 @@ async def main() -> None:
     """Run the agent; the second request needs an answer of a person."""
     async with app.worker():
         handle = await forecast.submit("Ghent")
-        while not (points := await handle.waitpoints()):  # noqa: ASYNC110 - a person looks at times
+        while not (points := await handle.waitpoints()):
             await asyncio.sleep(0.05)
         print("asked:", points[0].title)
         await handle.signal(points[0].name, {"limit": 5})

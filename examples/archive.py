@@ -44,7 +44,7 @@ async def move(engine: Engine, id: str) -> None:
     archive = await open_archive(engine.store)
     archiver = Archiver(engine.store, archive.objects)
     # It has ended, and moves when a timer of the store has found that its retention is over.
-    while not (await archiver.run_once()).archived:  # noqa: ASYNC110
+    while not (await archiver.run_once()).archived:
         await asyncio.sleep(0.1)
     row = await archive.get(id)
     print(f"archived as {row.describe().state}: {row.outcome().result!r}")
