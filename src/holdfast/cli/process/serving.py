@@ -48,7 +48,8 @@ def serve(
 
     async def work() -> bool:
         note = output.nothing if as_json else output.note
-        async with opened(app), serving_http(app.engine, listen, note) as url:
+        serving = serving_http(app.engine, listen, note, supervised=bool(parent))
+        async with opened(app), serving as url:
 
             def announce(worker: Worker) -> None:
                 banner.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
@@ -78,7 +79,11 @@ async def opened(app: App) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def serving_http(
-    engine: Engine, listen: str | None, note: Callable[[str], None]
+    engine: Engine,
+    listen: str | None,
+    note: Callable[[str], None],
+    *,
+    supervised: bool = False,
 ) -> AsyncIterator[str | None]:
     """Serve HTTP next to a worker or host; yield the URL, or None if HTTP cannot be served.
 
@@ -98,7 +103,12 @@ async def serving_http(
         try:
             doors = (Door(env=DEFAULT_ENV, name=EVERY),)
             settings = ServerSettings(
-                host=host, port=port, web_chats=doors, web_chat_files=FileLimits(), dev=True
+                host=host,
+                port=port,
+                web_chats=doors,
+                web_chat_files=FileLimits(),
+                dev=True,
+                supervised=supervised,
             )
             server = serving(engine, settings)
             _, url = await stack.enter_async_context(server)
