@@ -1,10 +1,10 @@
 // Tables: real ones, with rows that keys can choose and open.
 
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { go } from "../lib/address";
-import { useKeys } from "../lib/keys";
+import { useCursor, useKeys } from "../lib/keys";
 
 export interface Column<T> {
   id: string;
@@ -28,9 +28,8 @@ interface TableProps<T> {
 }
 
 export function Table<T>({ rows, columns, keyOf, href, label, chosen }: TableProps<T>): VNode {
-  const [at, setAt] = useState(-1);
+  const [at, move] = useCursor(rows, keyOf);
   const body = useRef<HTMLTableSectionElement>(null);
-  const move = (by: number): void => setAt((now) => Math.max(0, Math.min(rows.length - 1, now + by)));
   useKeys(
     href
       ? [

@@ -5,7 +5,7 @@ import type { VNode } from "preact";
 import type { AxisPartView as AxisPart, SpanView } from "../api/schemas";
 import { here, pageOf, param } from "../lib/address";
 import { clock, exact, span } from "../lib/time";
-import { capital } from "../lib/words";
+import { brief, capital } from "../lib/words";
 import { Icon, type IconName } from "./icon";
 import { toneOf } from "./state";
 
@@ -18,9 +18,7 @@ export function Timeline({ axis, spans }: { axis: AxisPart[]; spans: SpanView[] 
   return (
     <div class="timeline" role="table" aria-label="Timeline">
       <Axis axis={axis} />
-      {spans.map((one, at) => (
-        <Row key={at} span={one} axis={axis} depth={NESTED.has(one.type) ? 1 : 0} isChosen={chosen === String(at)} at={at} />
-      ))}
+      {spans.map((one, at) => <Row key={at} span={one} axis={axis} depth={NESTED.has(one.type) ? 1 : 0} isChosen={chosen === String(at)} at={at} />)}
     </div>
   );
 }
@@ -28,9 +26,7 @@ export function Timeline({ axis, spans }: { axis: AxisPart[]; spans: SpanView[] 
 function Axis({ axis }: { axis: AxisPart[] }): VNode {
   return (
     <div class="tl-row tl-axis" role="row">
-      <span class="tl-label" role="columnheader">
-        Span
-      </span>
+      <span class="tl-label" role="columnheader">Span</span>
       <span class="tl-track" role="columnheader" aria-label="Time">
         {axis.map((part, at) => (
           <span key={at} class={part.folded ? "tl-fold" : "tl-part"} style={{ left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }} title={`${exact(part.since)} to ${exact(part.until)}`}>
@@ -38,9 +34,7 @@ function Axis({ axis }: { axis: AxisPart[] }): VNode {
           </span>
         ))}
       </span>
-      <span class="tl-ms" role="columnheader">
-        Time
-      </span>
+      <span class="tl-ms" role="columnheader">Time</span>
     </div>
   );
 }
@@ -49,15 +43,14 @@ function Row({ span: one, axis, depth, isChosen, at }: { span: SpanView; axis: A
   const tone = TONES[one.type] ?? (toneOf(one.state) === "plain" ? "accent" : toneOf(one.state));
   const href = one.execution ? pageOf("execution", one.execution) : null;
   const width = Math.max(0, one.end - one.start) * 100;
-  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.since)}`;
+  const used = Object.entries(one.usage).map(([name, value]) => `${brief(value)} ${name.replaceAll("_", " ")}`).join(", ");
+  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}${used ? `, ${used}` : ""}, from ${exact(one.since)}`;
   return (
     <div class={`tl-row ${isChosen ? "chosen" : ""}`} role="row">
       <span class={`tl-label depth-${depth}`} role="cell">
         <Icon name={ICONS[one.type] ?? "dot"} />
         {href ? (
-          <a class="clip" href={href} title={one.label}>
-            {one.label}
-          </a>
+          <a class="clip" href={href} title={one.label}>{one.label}</a>
         ) : (
           <a class="clip plain" href={here({ span: isChosen ? null : String(at) })} title={one.label}>
             {one.type === "step" ? one.label : capital(one.label)}
@@ -69,10 +62,13 @@ function Row({ span: one, axis, depth, isChosen, at }: { span: SpanView; axis: A
         <span class={`tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`} style={{ left: `${one.start * 100}%`, width: `${width}%` }} title={about}>
           <span class="hidden">{about}</span>
         </span>
+        {used && (
+          <span class={`tl-used ${one.end > 0.6 ? "before" : ""}`} style={one.end > 0.6 ? { right: `${(1 - one.start) * 100}%` } : { left: `${one.end * 100}%` }}>
+            {used}
+          </span>
+        )}
       </span>
-      <span class="tl-ms num" role="cell">
-        {span(one.ms)}
-      </span>
+      <span class="tl-ms num" role="cell">{span(one.ms)}</span>
       {isChosen && one.text && <p class="tl-text">{one.text}</p>}
     </div>
   );

@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { go } from "../lib/address";
-import { useKeys } from "../lib/keys";
+import { useCursor, useKeys } from "../lib/keys";
 import { Cells, Head, type Column } from "./table";
 
 const ROW = 36;
@@ -31,7 +31,7 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(800);
-  const [at, setAt] = useState(-1);
+  const [at, step] = useCursor(rows, keyOf);
   useEffect(() => {
     const element = box.current!;
     const look = (): void => setHeight(element.clientHeight);
@@ -46,8 +46,7 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
     if (more && end > rows.length - 50) more();
   }, [end, rows.length, more]);
   const move = (by: number): void => {
-    const next = Math.max(0, Math.min(rows.length - 1, at + by));
-    setAt(next);
+    const next = step(by);
     const element = box.current;
     if (!element) return;
     if (next * ROW < element.scrollTop + ROW) element.scrollTop = next * ROW - ROW;
