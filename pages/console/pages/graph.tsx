@@ -104,7 +104,7 @@ function Waterfall({ graph }: { graph: GraphDetail }): VNode {
   const found = useLoad((signal) => call("GET /v1/graphs/{id}/timeline", { path: { id: graph.id }, query: { tenant: scope.value } as never, signal }), [graph.id, graph.open], { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(graph.id) });
   return (
     <Card title="Waterfall" extra={found.data?.more && <span class="faint small">the first 500 members</span>}>
-      <Show of={found} rows={3}>{(data) => <Timeline axis={data.axis} spans={data.spans} />}</Show>
+      <Show of={found} rows={3}>{(data) => <Timeline axis={data.axis} spans={data.spans} isWaterfall />}</Show>
     </Card>
   );
 }

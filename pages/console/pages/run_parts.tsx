@@ -178,7 +178,7 @@ export function Compare({ run }: { run: ExecutionView }): VNode {
   };
   return (
     <>
-      <form class="filters" onSubmit={choose}>
+      <form class="pad pair" onSubmit={choose}>
         <input name="other" placeholder="id of another run" aria-label="Other run" defaultValue={other} autocomplete="off" />
         <button type="submit" class="button slim">Compare</button>
         {attempts.map((pair) => (

@@ -74,7 +74,7 @@ export function Tenant({ name }: { name: string }): VNode {
                     {quotas.map((quota) => (
                       <span class="budget-row" key={quota.id}>
                         <a class="clip" href={to(["limits"], { tenant: name, id: quota.id })}>{quota.id}</a>
-                        <Meter value={quota.running} most={quota.max_concurrent ?? 0} label={`${quota.running} running`} />
+                        <Meter value={quota.running} most={quota.max_concurrent ?? 0} tone={quota.waiting ? "warn" : "accent"} label={`${quota.running} running`} />
                         <span class="num">
                           {count(quota.running)} / {quota.max_concurrent === null ? "no limit" : count(quota.max_concurrent)}, {count(quota.waiting)} waiting
                         </span>

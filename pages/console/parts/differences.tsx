@@ -24,8 +24,8 @@ export function Differences({ of }: { of: Loaded<{ items: DifferenceView[]; tota
             columns={[
               { id: "change", label: "Change", width: "7rem", cell: (row) => <Tag tone={TONES[row.change]!}>{row.change}</Tag> },
               { id: "path", label: "Where", cell: (row) => <code class="wrap">{row.path.join(" › ")}</code> },
-              { id: "before", label: "Before", cell: (row) => row.change !== "added" && <Value value={row.before} /> },
-              { id: "after", label: "After", cell: (row) => row.change !== "removed" && <Value value={row.after} /> },
+              { id: "before", label: "Before", width: "36%", cell: (row) => row.change !== "added" && <Side value={row.before} /> },
+              { id: "after", label: "After", width: "36%", cell: (row) => row.change !== "removed" && <Side value={row.after} /> },
             ]}
           />
           {data.total > data.items.length && <p class="pad faint">{plural(data.total, "difference")} in all.</p>}
@@ -33,4 +33,8 @@ export function Differences({ of }: { of: Loaded<{ items: DifferenceView[]; tota
       )}
     </Show>
   );
+}
+
+function Side({ value }: { value: unknown }): VNode {
+  return typeof value === "object" && value !== null ? <Value value={value} /> : <code class="wrap">{typeof value === "string" ? value : JSON.stringify(value)}</code>;
 }

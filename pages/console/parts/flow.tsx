@@ -9,6 +9,9 @@ import { soft } from "../lib/soft";
 import { Card } from "./basics";
 import { Diagram, joined } from "./diagram";
 
+/** The end of a flow is small, and has a name here. */
+const NARROWEST = 64;
+
 type FlowLayout = Reply<"GET /v1/packs/{digest}/flows/{flow}/layout">;
 
 /** Nothing for a conversation in Python, which has no picture. */
@@ -31,7 +34,7 @@ export function FlowPicture({ session, moment }: { session: SessionDetail; momen
   const current = moment?.at?.node ?? "";
   const nodes = layout.nodes.map((node) => {
     const times = visits.get(node.key) ?? 0;
-    return { ...node, label: node.label || node.key, note: times > 1 ? `${node.kind} · ${times} times` : node.kind, state: node.key === current ? "active" : times ? "completed" : "idle" };
+    return { ...node, w: Math.max(node.w, NARROWEST), label: node.label || node.key, note: times > 1 ? `${node.kind} · ${times} times` : node.kind, state: node.key === current ? "active" : times ? "completed" : "idle" };
   });
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const edges = layout.edges.map((edge) => ({ ...edge, kind: edge.back ? "back" : "success", points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));

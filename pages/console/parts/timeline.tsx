@@ -13,12 +13,17 @@ const ICONS: Record<string, IconName> = { queue: "clock", run: "play", end: "fla
 const NESTED = new Set(["step", "child", "progress"]);
 const TONES: Record<string, string> = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
 
-export function Timeline({ axis, spans }: { axis: AxisPart[]; spans: SpanView[] }): VNode {
+export function Timeline({ axis, spans, isWaterfall = false }: { axis: AxisPart[]; spans: SpanView[]; isWaterfall?: boolean }): VNode {
   const chosen = param("span");
   return (
     <div class="timeline" role="table" aria-label="Timeline">
       <Axis axis={axis} />
-      {spans.map((one, at) => <Row key={at} span={one} axis={axis} depth={NESTED.has(one.type) ? 1 : 0} isChosen={chosen === String(at)} at={at} />)}
+      {spans.map((one, at) => {
+        // A member of a graph waited and ran: both are in its row.
+        const before = isWaterfall && spans[at - 1]?.execution === one.execution ? spans[at - 1] : undefined;
+        if (isWaterfall && spans[at + 1]?.execution === one.execution) return null;
+        return <Row key={at} span={one} before={before} axis={axis} depth={NESTED.has(one.type) && !isWaterfall ? 1 : 0} isChosen={chosen === String(at)} at={at} />;
+      })}
     </div>
   );
 }
@@ -39,7 +44,7 @@ function Axis({ axis }: { axis: AxisPart[] }): VNode {
   );
 }
 
-function Row({ span: one, axis, depth, isChosen, at }: { span: SpanView; axis: AxisPart[]; depth: number; isChosen: boolean; at: number }): VNode {
+function Row({ span: one, before, axis, depth, isChosen, at }: { span: SpanView; before: SpanView | undefined; axis: AxisPart[]; depth: number; isChosen: boolean; at: number }): VNode {
   const tone = TONES[one.type] ?? (toneOf(one.state) === "plain" ? "accent" : toneOf(one.state));
   const href = one.execution ? pageOf("execution", one.execution) : null;
   const width = Math.max(0, one.end - one.start) * 100;
@@ -59,6 +64,7 @@ function Row({ span: one, axis, depth, isChosen, at }: { span: SpanView; axis: A
       </span>
       <span class="tl-track" role="cell">
         {axis.map((part, index) => part.folded && <span key={index} class="tl-hatch" style={{ left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }} />)}
+        {before && <span class="tl-bar tl-queue tone-muted" style={{ left: `${before.start * 100}%`, width: `${(before.end - before.start) * 100}%` }} title={`in line ${span(before.ms)}`} />}
         <span class={`tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`} style={{ left: `${one.start * 100}%`, width: `${width}%` }} title={about}>
           <span class="hidden">{about}</span>
         </span>

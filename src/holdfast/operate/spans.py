@@ -92,7 +92,7 @@ def of_members(members: Sequence[Execution], now: datetime) -> Spans:
     """Return the spans of executions below each other: in line, then running."""
     found: list[Span] = []
     for row, member in enumerate(sorted(members, key=lambda one: (one.created_at, one.id))):
-        run = _child(member, row)
+        run = replace(_child(member, row), label=member.id.partition("~")[2] or member.kind)
         started = member.started_at or member.completed_at
         waited = replace(run, type="queue", since=member.created_at, until=started, state="over")
         found += [waited, run] if member.started_at else [waited]

@@ -48,8 +48,11 @@ def serve(
 
     async def work() -> bool:
         note = output.nothing if as_json else output.note
-        serving = serving_http(app.engine, listen, note, supervised=bool(parent))
-        async with opened(app), serving as url:
+        is_supervised = bool(parent)
+        async with (
+            opened(app),
+            serving_http(app.engine, listen, note, supervised=is_supervised) as url,
+        ):
 
             def announce(worker: Worker) -> None:
                 banner.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)

@@ -2607,8 +2607,8 @@ function Differences({ of: of2 }) {
         columns: [
           { id: "change", label: "Change", width: "7rem", cell: (row) => a4(Tag, { tone: TONES[row.change], children: row.change }) },
           { id: "path", label: "Where", cell: (row) => a4("code", { class: "wrap", children: row.path.join(" › ") }) },
-          { id: "before", label: "Before", cell: (row) => row.change !== "added" && a4(Value, { value: row.before }) },
-          { id: "after", label: "After", cell: (row) => row.change !== "removed" && a4(Value, { value: row.after }) }
+          { id: "before", label: "Before", width: "36%", cell: (row) => row.change !== "added" && a4(Side, { value: row.before }) },
+          { id: "after", label: "After", width: "36%", cell: (row) => row.change !== "removed" && a4(Side, { value: row.after }) }
         ]
       }
     ),
@@ -2617,6 +2617,9 @@ function Differences({ of: of2 }) {
       " in all."
     ] })
   ] }) });
+}
+function Side({ value }) {
+  return typeof value === "object" && value !== null ? a4(Value, { value }) : a4("code", { class: "wrap", children: typeof value === "string" ? value : JSON.stringify(value) });
 }
 
 // console/lib/find.ts
@@ -3438,11 +3441,15 @@ function tip(points) {
 var ICONS2 = { queue: "clock", run: "play", end: "flag", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
 var NESTED = /* @__PURE__ */ new Set(["step", "child", "progress"]);
 var TONES2 = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
-function Timeline({ axis, spans }) {
+function Timeline({ axis, spans, isWaterfall = false }) {
   const chosen2 = param("span");
   return a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", children: [
     a4(Axis, { axis }),
-    spans.map((one, at) => a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(at), at }, at))
+    spans.map((one, at) => {
+      const before = isWaterfall && spans[at - 1]?.execution === one.execution ? spans[at - 1] : void 0;
+      if (isWaterfall && spans[at + 1]?.execution === one.execution) return null;
+      return a4(Row, { span: one, before, axis, depth: NESTED.has(one.type) && !isWaterfall ? 1 : 0, isChosen: chosen2 === String(at), at }, at);
+    })
   ] });
 }
 function Axis({ axis }) {
@@ -3452,7 +3459,7 @@ function Axis({ axis }) {
     a4("span", { class: "tl-ms", role: "columnheader", children: "Time" })
   ] });
 }
-function Row({ span: one, axis, depth, isChosen, at }) {
+function Row({ span: one, before, axis, depth, isChosen, at }) {
   const tone = TONES2[one.type] ?? (toneOf(one.state) === "plain" ? "accent" : toneOf(one.state));
   const href = one.execution ? pageOf("execution", one.execution) : null;
   const width = Math.max(0, one.end - one.start) * 100;
@@ -3465,6 +3472,7 @@ function Row({ span: one, axis, depth, isChosen, at }) {
     ] }),
     a4("span", { class: "tl-track", role: "cell", children: [
       axis.map((part, index) => part.folded && a4("span", { class: "tl-hatch", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` } }, index)),
+      before && a4("span", { class: "tl-bar tl-queue tone-muted", style: { left: `${before.start * 100}%`, width: `${(before.end - before.start) * 100}%` }, title: `in line ${span(before.ms)}` }),
       a4("span", { class: `tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`, style: { left: `${one.start * 100}%`, width: `${width}%` }, title: about, children: a4("span", { class: "hidden", children: about }) }),
       used && a4("span", { class: `tl-used ${one.end > 0.6 ? "before" : ""}`, style: one.end > 0.6 ? { right: `${(1 - one.start) * 100}%` } : { left: `${one.end * 100}%` }, children: used })
     ] }),
@@ -3555,7 +3563,7 @@ function Found2({ graph, layout }) {
 }
 function Waterfall({ graph }) {
   const found = useLoad((signal) => call("GET /v1/graphs/{id}/timeline", { path: { id: graph.id }, query: { tenant: scope.value }, signal }), [graph.id, graph.open], { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(graph.id) });
-  return a4(Card, { title: "Waterfall", extra: found.data?.more && a4("span", { class: "faint small", children: "the first 500 members" }), children: a4(Show, { of: found, rows: 3, children: (data) => a4(Timeline, { axis: data.axis, spans: data.spans }) }) });
+  return a4(Card, { title: "Waterfall", extra: found.data?.more && a4("span", { class: "faint small", children: "the first 500 members" }), children: a4(Show, { of: found, rows: 3, children: (data) => a4(Timeline, { axis: data.axis, spans: data.spans, isWaterfall: true }) }) });
 }
 function placed(graph, layout) {
   const nodes = layout.nodes.map((node) => {
@@ -5200,7 +5208,7 @@ function Compare({ run: run2 }) {
     go(here({ other: String(new FormData(event.currentTarget).get("other") ?? "").trim(), attempts: null }), { replace: true });
   };
   return a4($, { children: [
-    a4("form", { class: "filters", onSubmit: choose, children: [
+    a4("form", { class: "pad pair", onSubmit: choose, children: [
       a4("input", { name: "other", placeholder: "id of another run", "aria-label": "Other run", defaultValue: other, autocomplete: "off" }),
       a4("button", { type: "submit", class: "button slim", children: "Compare" }),
       attempts.map((pair) => a4("a", { class: "button slim", href: here({ attempts: pair, other: null }), "aria-current": pair === attempt ? "true" : void 0, children: [
@@ -6222,6 +6230,7 @@ function drop(schedule) {
 }
 
 // console/parts/flow.tsx
+var NARROWEST = 64;
 function FlowPicture({ session, moment: moment2 }) {
   const flow = moment2?.at?.flow ?? session.kind.split(":")[1];
   const found = useLoad(
@@ -6241,7 +6250,7 @@ function FlowPicture({ session, moment: moment2 }) {
   const current = moment2?.at?.node ?? "";
   const nodes = layout.nodes.map((node) => {
     const times = visits.get(node.key) ?? 0;
-    return { ...node, label: node.label || node.key, note: times > 1 ? `${node.kind} · ${times} times` : node.kind, state: node.key === current ? "active" : times ? "completed" : "idle" };
+    return { ...node, w: Math.max(node.w, NARROWEST), label: node.label || node.key, note: times > 1 ? `${node.kind} · ${times} times` : node.kind, state: node.key === current ? "active" : times ? "completed" : "idle" };
   });
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const edges = layout.edges.map((edge) => ({ ...edge, kind: edge.back ? "back" : "success", points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
@@ -6805,7 +6814,7 @@ function Tenant({ name }) {
           a4(Card, { title: "Quotas", children: a4("div", { class: "pad stack", children: [
             quotas.map((quota) => a4("span", { class: "budget-row", children: [
               a4("a", { class: "clip", href: to(["limits"], { tenant: name, id: quota.id }), children: quota.id }),
-              a4(Meter, { value: quota.running, most: quota.max_concurrent ?? 0, label: `${quota.running} running` }),
+              a4(Meter, { value: quota.running, most: quota.max_concurrent ?? 0, tone: quota.waiting ? "warn" : "accent", label: `${quota.running} running` }),
               a4("span", { class: "num", children: [
                 count(quota.running),
                 " / ",
