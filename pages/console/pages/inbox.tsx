@@ -55,21 +55,16 @@ function sorted(points: InboxView[]): InboxView[] {
 }
 
 function Desk({ points }: { points: InboxView[] }): VNode {
-  const at = Math.max(
-    0,
-    points.findIndex((point) => point.id === param("id")),
-  );
+  const at = Math.max(0, points.findIndex((point) => point.id === param("id")));
   const open = (index: number): void => {
     const point = points[Math.max(0, Math.min(points.length - 1, index))];
     if (point) go(here({ id: point.id }), { replace: true });
   };
-  useKeys(
-    [
-      { keys: "j", about: "Next question", run: () => open(at + 1) },
-      { keys: "k", about: "Previous question", run: () => open(at - 1) },
-      { keys: "e", about: "Fill in the answer", run: () => (document.querySelector(".answer input, .answer textarea, .answer select") as HTMLElement | null)?.focus() },
-    ],
-  );
+  useKeys([
+    { keys: "j", about: "Next question", run: () => open(at + 1) },
+    { keys: "k", about: "Previous question", run: () => open(at - 1) },
+    { keys: "e", about: "Fill in the answer", run: () => (document.querySelector(".answer input, .answer textarea, .answer select") as HTMLElement | null)?.focus() },
+  ]);
   const chosen = points[at]!;
   return (
     <div class="desk">

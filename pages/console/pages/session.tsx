@@ -106,12 +106,7 @@ function Found({ facts: { session, lines, memory, why } }: { facts: Facts_ }): V
             </div>
           </Card>
           {line && (
-            <Card
-              title={`Line ${line.number}`}
-              extra={
-                <a class="link" href={here({ line: null })}>Back to now</a>
-              }
-            >
+            <Card title={`Line ${line.number}`} extra={<a class="link" href={here({ line: null })}>Back to now</a>}>
               <div class="pad stack">
                 <Facts
                   rows={[

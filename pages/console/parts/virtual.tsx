@@ -57,15 +57,13 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
     if (!keys.delete(key)) keys.add(key);
     select(keys);
   };
-  useKeys(
-    [
-      { keys: "j", about: "Next row", run: () => move(1) },
-      { keys: "k", about: "Previous row", run: () => move(-1) },
-      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at]!)) },
-      { keys: "Escape", about: "Clear the selection", run: () => select(new Set()) },
-      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at]!)) },
-    ],
-  );
+  useKeys([
+    { keys: "j", about: "Next row", run: () => move(1) },
+    { keys: "k", about: "Previous row", run: () => move(-1) },
+    { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at]!)) },
+    { keys: "Escape", about: "Clear the selection", run: () => select(new Set()) },
+    { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at]!)) },
+  ]);
   const scrolled = (): void => {
     // A last event may come after the list has gone.
     const now = box.current?.scrollTop ?? 0;

@@ -3922,21 +3922,16 @@ function sorted(points) {
   return [...points].sort((one, other) => end(one) - end(other));
 }
 function Desk({ points }) {
-  const at = Math.max(
-    0,
-    points.findIndex((point) => point.id === param("id"))
-  );
+  const at = Math.max(0, points.findIndex((point) => point.id === param("id")));
   const open = (index) => {
     const point = points[Math.max(0, Math.min(points.length - 1, index))];
     if (point) go(here({ id: point.id }), { replace: true });
   };
-  useKeys(
-    [
-      { keys: "j", about: "Next question", run: () => open(at + 1) },
-      { keys: "k", about: "Previous question", run: () => open(at - 1) },
-      { keys: "e", about: "Fill in the answer", run: () => document.querySelector(".answer input, .answer textarea, .answer select")?.focus() }
-    ]
-  );
+  useKeys([
+    { keys: "j", about: "Next question", run: () => open(at + 1) },
+    { keys: "k", about: "Previous question", run: () => open(at - 1) },
+    { keys: "e", about: "Fill in the answer", run: () => document.querySelector(".answer input, .answer textarea, .answer select")?.focus() }
+  ]);
   const chosen2 = points[at];
   return a4("div", { class: "desk", children: [
     a4("ul", { class: "card desk-list", "aria-label": "Questions", children: points.map((point, index) => a4("li", { children: a4("a", { href: here({ id: point.id }), "aria-current": index === at ? "true" : void 0, class: "desk-item", children: [
@@ -5811,15 +5806,13 @@ function VirtualTable({ rows, columns, keyOf: keyOf2, href, label, total, select
     if (!keys.delete(key)) keys.add(key);
     select(keys);
   };
-  useKeys(
-    [
-      { keys: "j", about: "Next row", run: () => move(1) },
-      { keys: "k", about: "Previous row", run: () => move(-1) },
-      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf2(rows[at])) },
-      { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
-      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ]
-  );
+  useKeys([
+    { keys: "j", about: "Next row", run: () => move(1) },
+    { keys: "k", about: "Previous row", run: () => move(-1) },
+    { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf2(rows[at])) },
+    { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
+    { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
+  ]);
   const scrolled = () => {
     const now2 = box.current?.scrollTop ?? 0;
     setTop(now2);
@@ -6486,28 +6479,21 @@ function Found6({ facts: { session, lines, memory, why } }) {
             }
           )
         ] }) }),
-        line && a4(
-          Card,
-          {
-            title: `Line ${line.number}`,
-            extra: a4("a", { class: "link", href: here({ line: null }), children: "Back to now" }),
-            children: a4("div", { class: "pad stack", children: [
-              a4(
-                Facts,
-                {
-                  rows: [
-                    ["At", exact(line.at)],
-                    line.turn !== null && ["Turn", line.turn],
-                    line.execution !== null && ["Run", a4(Id, { id: line.execution, href: to(["runs", line.execution]) })],
-                    line.delivery !== null && ["Delivery", line.delivery],
-                    line.author !== null && ["Author", line.author]
-                  ]
-                }
-              ),
-              seesPayloads() && a4(Value, { value: line.payload })
-            ] })
-          }
-        ),
+        line && a4(Card, { title: `Line ${line.number}`, extra: a4("a", { class: "link", href: here({ line: null }), children: "Back to now" }), children: a4("div", { class: "pad stack", children: [
+          a4(
+            Facts,
+            {
+              rows: [
+                ["At", exact(line.at)],
+                line.turn !== null && ["Turn", line.turn],
+                line.execution !== null && ["Run", a4(Id, { id: line.execution, href: to(["runs", line.execution]) })],
+                line.delivery !== null && ["Delivery", line.delivery],
+                line.author !== null && ["Author", line.author]
+              ]
+            }
+          ),
+          seesPayloads() && a4(Value, { value: line.payload })
+        ] }) }),
         a4(Card, { title: "Memory", children: a4("div", { class: "pad stack", children: memory.length ? memory.map((one) => a4("div", { class: "pair-top", children: [
           a4("b", { children: one.name }),
           seesPayloads() ? a4(Value, { value: one.value }) : a4("span", { class: "faint", children: "hidden" })
