@@ -219,11 +219,20 @@ async def test_runs_are_compared_and_a_tenant_has_a_page(scene: Scene) -> None:
         await expect(page.get_by_role("heading", name="Top talkers")).to_be_visible()
         await visit.go("runs?kind=k")
         await expect(visit.rows).to_have_count(2)
+        # The cursor stays on its row when another one comes above it.
+        await page.keyboard.press("j")
+        chosen = page.locator("tr.chosen").get_by_label("Select same-2")
+        await expect(chosen).to_have_count(1)
+        run = {"kind": "k", "id": "same-3", "lane": "nobody"}
+        await ask(client, "POST", "/v1/executions", **run)
+        await expect(visit.rows).to_have_count(3)
+        await expect(chosen).to_have_count(1)
         await page.get_by_text("Export").click()
         async with page.expect_download() as download:
             await page.get_by_role("button", name="as CSV").click()
         text = await content(await download.value)
-        assert [line.partition(",")[0] for line in text.splitlines()] == ["id", "same-2", "same-1"]
+        ids = [line.partition(",")[0] for line in text.splitlines()]
+        assert ids == ["id", "same-3", "same-2", "same-1"]
 
 
 APP = """

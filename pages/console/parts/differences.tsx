@@ -22,7 +22,7 @@ export function Differences({ of }: { of: Loaded<{ items: DifferenceView[]; tota
             rows={data.items}
             keyOf={(row) => row.path.join("/")}
             columns={[
-              { id: "change", label: "Change", width: "7rem", cell: (row) => <Tag tone={TONES[row.change]!}>{row.change}</Tag> },
+              { id: "change", label: "Change", width: "7rem", drop: "narrow", cell: (row) => <Tag tone={TONES[row.change]!}>{row.change}</Tag> },
               { id: "path", label: "Where", cell: (row) => <code class="wrap">{row.path.join(" › ")}</code> },
               { id: "before", label: "Before", width: "36%", cell: (row) => row.change !== "added" && <Side value={row.before} /> },
               { id: "after", label: "After", width: "36%", cell: (row) => row.change !== "removed" && <Side value={row.after} /> },

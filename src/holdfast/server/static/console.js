@@ -2605,7 +2605,7 @@ function Differences({ of: of2 }) {
         rows: data.items,
         keyOf: (row) => row.path.join("/"),
         columns: [
-          { id: "change", label: "Change", width: "7rem", cell: (row) => a4(Tag, { tone: TONES[row.change], children: row.change }) },
+          { id: "change", label: "Change", width: "7rem", drop: "narrow", cell: (row) => a4(Tag, { tone: TONES[row.change], children: row.change }) },
           { id: "path", label: "Where", cell: (row) => a4("code", { class: "wrap", children: row.path.join(" › ") }) },
           { id: "before", label: "Before", width: "36%", cell: (row) => row.change !== "added" && a4(Side, { value: row.before }) },
           { id: "after", label: "After", width: "36%", cell: (row) => row.change !== "removed" && a4(Side, { value: row.after }) }
