@@ -162,16 +162,8 @@ async def _play(
     )
     packs, flows = await _pack(engine, session, revision_of(described.requires))
     entry = described.kind.partition(":")[2]
-    key = session.key
     past = Past(
-        place=Place(
-            execution=execution,
-            tenant=key.tenant,
-            env=key.env,
-            endpoint=key.endpoint,
-            conversation=key.conversation,
-            user=key.user,
-        ),
+        place=_place(session, execution),
         steps={step.name: step for step in recorded},
         opening=opening(payload),
         line=last.number,
@@ -198,6 +190,18 @@ async def _play(
     if rehearsal.unfaked:
         problem = f"no fake answers {rehearsal.unfaked[0]}"
     return _Played(rehearsal, status, problem)
+
+
+def _place(session: Session, execution: str) -> Place:
+    key = session.key
+    return Place(
+        execution=execution,
+        tenant=key.tenant,
+        env=key.env,
+        endpoint=key.endpoint,
+        conversation=key.conversation,
+        user=key.user,
+    )
 
 
 async def _no_state(_: Invocation, _names: Sequence[str]) -> Mapping[str, Any]:
