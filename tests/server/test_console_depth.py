@@ -180,7 +180,7 @@ async def test_nested_questions_are_answered_and_refusals_name_the_field(scene: 
         await page.get_by_role("button", name="Send").click()
         await expect(page.get_by_text("Please fill this in.")).to_be_visible()
         await page.get_by_label("Sku").fill("teapot")
-        await page.get_by_label("Kind of Pay").select_option("Bill")
+        await page.get_by_label("Kind of Pay").select_option("Invoice")
         await page.get_by_label("Billed").fill("ops")
         await page.get_by_label("Speed").select_option("Fast")
         await page.get_by_role("button", name="Send").click()
