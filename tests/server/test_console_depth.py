@@ -54,12 +54,13 @@ SCHEMA = {
         },
         "pay": {
             "oneOf": [
-                {"title": "Card", "type": "object", "properties": {"digits": {"type": "string"}}},
                 {
-                    "title": "Invoice",
+                    "title": title,
                     "type": "object",
-                    "properties": {"billed": {"type": "string"}},
-                },
+                    "required": [name],
+                    "properties": {name: {"type": "string"}},
+                }
+                for title, name in (("Card", "digits"), ("Invoice", "billed"))
             ]
         },
         "speed": {"oneOf": [{"const": 1, "title": "Slow"}, {"const": 2, "title": "Fast"}]},

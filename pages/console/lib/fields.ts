@@ -88,11 +88,19 @@ export function keyOf(field: Field): string {
   return field.path.split(".").at(-1)!;
 }
 
+/** Whether nothing is filled in; which alternative is chosen says nothing. */
+function isBlank(raw: Raw): boolean {
+  if (typeof raw !== "object") return !raw;
+  return Object.entries(raw).every(([name, one]) => (name === "at" && "value" in raw) || isBlank(one));
+}
+
 /** The value of what is filled in; what is wrong is noted by its path. */
 export function valueOf(field: Field, raw: Raw, problems: Record<string, string>): Json | undefined {
+  const isTree = field.kind === "object" || field.kind === "variant";
+  if (isTree && !field.required && isBlank(raw)) return undefined;
   if (field.kind === "object") {
     const found = field.fields.map((one) => [keyOf(one), valueOf(one, (raw as Record<string, Raw>)[keyOf(one)]!, problems)] as const).filter((entry): entry is [string, Json] => entry[1] !== undefined);
-    return found.length || field.required ? Object.fromEntries(found) : undefined;
+    return Object.fromEntries(found);
   }
   if (field.kind === "list") return (raw as Raw[]).length || field.required ? (raw as Raw[]).map((one, at) => valueOf(field.item!(at), one, problems) ?? null) : undefined;
   if (field.kind === "variant") return valueOf(field.fields[Number((raw as Record<string, Raw>).at)]!, (raw as Record<string, Raw>).value!, problems);

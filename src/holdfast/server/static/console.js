@@ -3797,10 +3797,16 @@ function rawOf(field, value = field.initial) {
 function keyOf(field) {
   return field.path.split(".").at(-1);
 }
+function isBlank(raw) {
+  if (typeof raw !== "object") return !raw;
+  return Object.entries(raw).every(([name, one]) => name === "at" && "value" in raw || isBlank(one));
+}
 function valueOf(field, raw, problems) {
+  const isTree = field.kind === "object" || field.kind === "variant";
+  if (isTree && !field.required && isBlank(raw)) return void 0;
   if (field.kind === "object") {
     const found = field.fields.map((one) => [keyOf(one), valueOf(one, raw[keyOf(one)], problems)]).filter((entry) => entry[1] !== void 0);
-    return found.length || field.required ? Object.fromEntries(found) : void 0;
+    return Object.fromEntries(found);
   }
   if (field.kind === "list") return raw.length || field.required ? raw.map((one, at) => valueOf(field.item(at), one, problems) ?? null) : void 0;
   if (field.kind === "variant") return valueOf(field.fields[Number(raw.at)], raw.value, problems);
