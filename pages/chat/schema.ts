@@ -71,7 +71,7 @@ function optionsOf(schema: JsonObject): Json[] {
 }
 
 /** Follow references, and take the first type of an optional one. */
-function resolved(schema: JsonObject, root: JsonObject, depth = 0): JsonObject {
+export function resolved(schema: JsonObject, root: JsonObject, depth = 0): JsonObject {
   if (depth > 8) return schema;
   const { $ref, anyOf, oneOf, allOf, ...rest } = schema;
   if (typeof $ref === "string" && $ref.startsWith("#/")) {

@@ -28,6 +28,7 @@ import { Schedules } from "./pages/schedules";
 import { Session } from "./pages/session";
 import { Sessions } from "./pages/sessions";
 import { Settings } from "./pages/settings";
+import { Tenant } from "./pages/tenant";
 import { Workers } from "./pages/workers";
 import { ActionDialog } from "./parts/dialog";
 import { Help, isHelpOpen } from "./parts/help";
@@ -56,6 +57,7 @@ const PAGES: Record<string, Page> = {
   keys: Keys,
   audit: Audit,
   settings: Settings,
+  tenants: ({ path: [name] }) => (name ? <Tenant key={name} name={name} /> : <Overview />),
 };
 
 export function App(): VNode {
@@ -72,9 +74,7 @@ export function App(): VNode {
   if (mustLogIn.value) return <Login />;
   return (
     <>
-      <Shell>
-        <Content />
-      </Shell>
+      <Shell><Content /></Shell>
       <Palette />
       <Help />
       <ActionDialog />

@@ -9,6 +9,7 @@ import asyncio
 import re
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -272,6 +273,34 @@ async def conversing(engine: Engine, tenant: str) -> tuple[str, str]:
     return claim.session.id, name
 
 
+FLOW_ENV = "flows"
+#: The files of a pack that says something and waits.
+ASKING = {
+    "pack.yaml": b"id: asking\nversion: 1.0.0\n",
+    "flows/main.yaml": b"id: main\nnodes:\n"
+    b"  ask: {emit: {text: Which order?}, set: {asked: '{{ 1 }}'}, out: number}\n"
+    b"  number: {wait: {}, out: end}\n",
+}
+
+
+async def flow_session(engine: Engine, tenant: str) -> str:
+    """Make a session that a flow of a pack answers."""
+    files = {**ASKING, "README.md": new_id().encode()}
+    upload = packs.upload_of(packs.build(pack_of(files)))
+    await engine.packs.put(upload, tenant=tenant)
+    name = f"asking-{new_id()[-8:]}"
+    # In an env of its own: a recipe takes revisions of the other away.
+    await engine.envs.put(FLOW_ENV, unsigned_packs=True)
+    made, _ = await engine.deployments.create(
+        NewDeployment(env=FLOW_ENV, id=name, tenant=tenant, pack="asking")
+    )
+    await engine.deployments.stage(made.ref, digest=upload.digest, revision_id=name)
+    await engine.tasks.publish({"asking:main": {"conversation": {}}}, tenant=tenant)
+    said = activity(name, tenant)
+    said = replace(said, key=replace(said.key, env=FLOW_ENV))
+    return (await engine.sessions.deliver("asking:main", said, revision=name)).session
+
+
 async def claimed(engine: Engine, lane: str) -> Claim:
     """Claim from a lane."""
     async with engine.claimer(worker="w", lanes=[lane]) as claimer:
@@ -305,6 +334,7 @@ MAKERS: dict[str, Make] = {
     "console_page.page": _page,
     "console_page.id": _page,
     "sessions.id": _session,
+    "rehearsals.id": flow_session,
     "env": _env,
     "envs.env": _own_env,
     "packs.digest": _pack,

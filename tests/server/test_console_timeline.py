@@ -30,7 +30,7 @@ async def test_a_long_sleep_is_folded_and_every_phase_is_a_span(
         await clock.advance_and_tick(6_000)
         (claim,) = await claimer.claim(1, 60_000)
         await clock.advance(700)
-        await engine.checkpoint(claim.id, claim.lease, "fetch", b"1")
+        await engine.checkpoint(claim.id, claim.lease, "fetch", b'{"ok":{"usage":{"tokens":7}}}')
         await engine.delay(claim.id, claim.lease, MONTH_MS)
         await clock.advance_and_tick(MONTH_MS)
         (claim,) = await claimer.claim(1, 60_000)
@@ -50,6 +50,7 @@ async def test_a_long_sleep_is_folded_and_every_phase_is_a_span(
         ("step", 3, "recorded", 700),
     ]
     assert view["spans"][1]["text"] == "Busy: try later"
+    assert [one["usage"] for one in view["spans"]][-2:] == [{}, {"tokens": 7}]
     assert view["work_share"] >= 0.6
     assert max(part["ms"] for part in view["axis"] if part["folded"]) >= MONTH_MS
     assert view["rows"] == 4

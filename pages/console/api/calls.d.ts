@@ -43,6 +43,7 @@ export interface Calls {
   "GET /v1/envs/{env}/deployments/{d}/explain": { query: { tenant?: string; session: string }; body: undefined; reply: api.RouteView };
   "POST /v1/envs/{env}/deployments/{d}/revisions": { query: { tenant?: string }; body: api.RevisionBody; reply: api.RevisionView };
   "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/archive": { query: { tenant?: string }; body: undefined; reply: api.RevisionView };
+  "GET /v1/envs/{env}/deployments/{d}/revisions/{r}/diff": { query: { tenant?: string; other?: string }; body: undefined; reply: api.DifferencesView };
   "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/drain": { query: { tenant?: string }; body: api.DrainBody; reply: api.RevisionView };
   "GET /v1/envs/{env}/deployments/{d}/revisions/{r}/figures": { query: { tenant?: string; window_ms?: number }; body: undefined; reply: api.FiguresView };
   "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/judge": { query: { tenant?: string }; body: api.JudgeBody; reply: api.RevisionView };
@@ -71,6 +72,7 @@ export interface Calls {
   "POST /v1/executions/{id}/complete": { query: { tenant?: string }; body: api.WorkerCallsCompleteBody; reply: api.StateView };
   "POST /v1/executions/{id}/continue": { query: { tenant?: string }; body: api.ContinueBody; reply: api.ContinuedView };
   "POST /v1/executions/{id}/delay": { query: { tenant?: string }; body: api.DelayBody; reply: api.StateView };
+  "GET /v1/executions/{id}/diff": { query: { other?: string; attempt?: number; other_attempt?: number; tenant?: string }; body: undefined; reply: api.DifferencesView };
   "GET /v1/executions/{id}/events": { query: { after?: string; tenant?: string }; body: undefined; reply: undefined };
   "GET /v1/executions/{id}/explain": { query: { tenant?: string }; body: undefined; reply: api.ExplanationView };
   "GET /v1/executions/{id}/export": { query: { tenant?: string }; body: undefined; reply: api.Json };
@@ -118,7 +120,7 @@ export interface Calls {
   "GET /v1/graphs/{id}/layout": { query: { tenant?: string }; body: undefined; reply: api.LayoutView };
   "POST /v1/graphs/{id}/members": { query: { check?: boolean; tenant?: string }; body: api.GrowBody; reply: api.GrownView };
   "POST /v1/graphs/{id}/replay": { query: { tenant?: string }; body: api.GraphsReplayBody; reply: api.StateView };
-  "GET /v1/history": { query: { tenant?: string; subject?: api.Subject; span?: api.Span; name?: string; points?: number }; body: undefined; reply: api.HistoryPage };
+  "GET /v1/graphs/{id}/timeline": { query: { tenant?: string }; body: undefined; reply: api.WaterfallView };
   "POST /v1/keys": { query: {}; body: api.KeyBody; reply: api.NewKeyView };
   "GET /v1/keys": { query: {}; body: undefined; reply: api.KeyPage };
   "DELETE /v1/keys/{key}": { query: {}; body: undefined; reply: undefined };
@@ -188,6 +190,8 @@ export interface Calls {
   "GET /v1/sessions/{id}/files/{file}/content": { query: { tenant?: string }; body: undefined; reply: undefined };
   "POST /v1/sessions/{id}/handover": { query: { tenant?: string }; body: api.SessionsHandoverBody; reply: api.SessionView };
   "POST /v1/sessions/{id}/messages": { query: { tenant?: string }; body: api.SayBody; reply: api.SessionsEntryView };
+  "GET /v1/sessions/{id}/moment": { query: { line?: number; tenant?: string }; body: undefined; reply: api.MomentView };
+  "POST /v1/sessions/{id}/rehearse": { query: { tenant?: string }; body: api.RehearseBody; reply: api.RehearsedView };
   "POST /v1/sessions/{id}/resend": { query: { tenant?: string }; body: api.ResendBody; reply: api.ResentView };
   "GET /v1/sessions/{id}/state": { query: { tenant?: string }; body: undefined; reply: api.StatePage };
   "GET /v1/sessions/{id}/transcript": { query: { after?: number; limit?: number; cursor?: string; tenant?: string }; body: undefined; reply: api.TranscriptView };

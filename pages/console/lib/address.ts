@@ -93,5 +93,6 @@ const PAGES: Record<string, string[]> = {
   deployment: ["deployments"],
   key: ["keys", "id"],
   request: ["audit", "request"],
+  tenant: ["tenants"],
   task: ["runs", "kind"],
 };

@@ -76,6 +76,45 @@ export function drainAction(where: Place, revision: RevisionView, weight: number
   ];
 }
 
+/** Steps such as `5%:10m,100%`, as the command takes them. */
+const UNITS: Record<string, number> = { s: 1_000, m: MINUTES, h: 60 * MINUTES, d: 1_440 * MINUTES };
+
+export function startRollout(where: Place, revision: RevisionView, deployment: DeploymentView): Action[] {
+  if (revision.lifecycle !== "ready" || !deployment.split.entries.length || deployment.split.entries.some((entry) => entry.revision === revision.id && entry.weight_bps === 10_000)) return [];
+  const steps = (text: string | undefined): object[] =>
+    (text ?? "").split(",").map((part) => {
+      const [, share, amount, unit] = /^\s*([\d.]+)\s*%?(?::(\d+)([smhd]))?\s*$/.exec(part) ?? [];
+      return { weight_bps: Math.round(Number(share) * 100), duration_ms: amount ? Number(amount) * UNITS[unit!]! : 0 };
+    });
+  const number = (text: string | undefined, factor = 1): number | null => (text?.trim() ? Math.round(Number(text) * factor) : null);
+  return [
+    {
+      title: `Roll out ${revision.id}`,
+      verb: "Roll out",
+      icon: "up",
+      about: "New sessions go to it step by step, as long as it is not worse than what serves now; sessions that have begun stay where they are.",
+      target: "POST /v1/envs/{env}/deployments/{d}/rollouts",
+      path: { env: where.env, d: where.d },
+      query: { tenant: where.tenant },
+      fields: [
+        { name: "steps", label: "Steps", kind: "text", initial: "5%:10m,25%:10m,50%:10m,100%", hint: "Shares of new sessions, and how long each lasts; without a time, until it is promoted." },
+        { name: "turns", label: "Judge after turns", kind: "number", initial: "20" },
+        { name: "errors", label: "Error rate, points higher at most", kind: "number", initial: "2", hint: "Empty: no limit." },
+        { name: "latency", label: "p95 in percent of the old one, at most", kind: "number", initial: "150", hint: "Empty: no limit." },
+      ],
+      body: (values) => ({
+        revision: revision.id,
+        steps: steps(values.steps),
+        guards: { min_turns: Number(values.turns), error_rate_bps: number(values.errors, 100), p95_percent: number(values.latency) },
+        expected_generation: deployment.split.generation,
+      }),
+      cli: (values) => `rollout start ${quoted(where.d)} ${quoted(revision.id)}${option("steps", values.steps)}${option("min-turns", values.turns)}${option("error-rate", values.errors ? `${values.errors}%` : "off")}${option("latency", values.latency ? `${values.latency}%` : "off")}${from(where)}`,
+      role: "operator",
+      done: () => `${revision.id} is rolled out.`,
+    },
+  ];
+}
+
 export function rolloutActions(where: Place, rollout: RolloutView): Action[] {
   const make = (verb: "pause" | "continue" | "promote" | "abort", label: string, icon: string, about: string): Action => {
     const hasReason = verb === "pause" || verb === "abort";

@@ -1,6 +1,6 @@
 // Keys: what each does where, so that one handler serves them and the help lists them.
 
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { singleKeys } from "./choices";
 
@@ -18,7 +18,7 @@ export function bindings(): Binding[] {
   return layers.flatMap((layer) => layer.current);
 }
 
-/** Bind keys while a part of the page is shown, from the moment it can be seen; later ones win, and what was drawn last counts. */
+/** Bind keys before a part of the page can be seen, until it has gone; later ones win, and what was drawn last counts. */
 export function useKeys(bound: Binding[]): void {
   const layer = useRef(bound);
   layer.current = bound;
@@ -28,6 +28,21 @@ export function useKeys(bound: Binding[]): void {
       layers.splice(layers.indexOf(layer), 1);
     };
   }, []);
+}
+
+/** The place of a row that keys have chosen: it stays on its row when rows come, go or change. */
+export function useCursor<T>(rows: T[], keyOf: (row: T) => string): [number, (by: number) => number] {
+  const chosen = useRef<{ key: string; at: number } | null>(null);
+  const [, draw] = useState(0);
+  const found = chosen.current ? rows.findIndex((row) => keyOf(row) === chosen.current!.key) : -1;
+  const at = chosen.current && found < 0 ? Math.min(chosen.current.at, rows.length - 1) : found;
+  const move = (by: number): number => {
+    const next = Math.max(0, Math.min(rows.length - 1, at + by));
+    if (rows[next]) chosen.current = { key: keyOf(rows[next]), at: next };
+    draw((times) => times + 1);
+    return next;
+  };
+  return [at, move];
 }
 
 export function handleKeys(): void {

@@ -3,6 +3,8 @@
 import type { ExecutionView, ExecutionsStepView } from "../api/schemas";
 import { option, quoted, REASON, type Action } from "./action";
 import { go, to } from "./address";
+import { me } from "./session";
+import { plural } from "./words";
 
 const ENDED = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
@@ -82,6 +84,19 @@ export function runActions(run: ExecutionView, steps: ExecutionsStepView[], inpu
       role: "operator",
       isDangerous: true,
       done: () => "The lease is revoked.",
+    });
+  if (run.state === "active" && me.value?.features.includes("crash"))
+    actions.push({
+      title: `Crash the worker of ${run.id}`,
+      verb: "Crash it",
+      icon: "bolt",
+      about: `The process of worker ${run.worker} is killed (SIGKILL), and this server with it. holdfast dev starts it again, and the run continues after its last recorded step${steps.length ? `, ${steps.at(-1)!.name}` : ""}.`,
+      target: "POST /v1/dev/executions/{id}/crash" as Action["target"],
+      path,
+      cli: () => `show ${id} # after: kill -9 ${run.worker?.split(".").at(-2) ?? "PID"}`,
+      role: "operator",
+      isDangerous: true,
+      done: (reply: { pid: number; steps: number }) => `Killed process ${reply.pid}. The next worker has ${plural(reply.steps, "recorded step")}.`,
     });
   if (!ENDED.has(run.state))
     actions.push({

@@ -52,9 +52,7 @@ export function Archive(): VNode {
                     { id: "ended", label: "Ended", kind: "num", drop: "narrow", cell: (row) => <Time at={row.completed_at} /> },
                   ]}
                 />
-              ) : (
-                <p class="pad faint">No run has been archived yet.</p>
-              )}
+              ) : <p class="pad faint">No run has been archived yet.</p>}
             </Card>
             <Card title="Facts">
               <div class="pad">

@@ -41,9 +41,7 @@ export function Audit(): VNode {
         <Icon name="search" />
         <input name="key" placeholder="key id" aria-label="Key" defaultValue={key} />
         <input name="request" placeholder="request id, route or thing" aria-label="Request, route or thing" defaultValue={request} />
-        <button type="submit" class="button slim">
-          Filter
-        </button>
+        <button type="submit" class="button slim">Filter</button>
       </form>
       <Show of={found}>
         {(data) => {
@@ -68,11 +66,7 @@ export function Audit(): VNode {
                 ]}
               />
               {next && (
-                <footer class="list-foot">
-                  <button type="button" class="button slim" onClick={() => void load()}>
-                    Older entries
-                  </button>
-                </footer>
+                <footer class="list-foot"><button type="button" class="button slim" onClick={() => void load()}>Older entries</button></footer>
               )}
             </Card>
           );

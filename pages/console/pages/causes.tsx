@@ -29,11 +29,7 @@ export function Causes(): VNode {
     <>
       <Head title="Failures" sub="What failed, grouped by task, error and place. Open a group to see its runs and to replay them together." />
       <nav class="strip" aria-label="Since">
-        {SPANS.map(([id, label]) => (
-          <a key={id} href={here({ span: id || null })} aria-current={id === chosen[0] ? "true" : undefined}>
-            {label}
-          </a>
-        ))}
+        {SPANS.map(([id, label]) => <a key={id} href={here({ span: id || null })} aria-current={id === chosen[0] ? "true" : undefined}>{label}</a>)}
       </nav>
       <Show of={found} empty={(data) => (data.items.length ? null : <Empty icon="check" title={`Nothing failed in the last ${chosen[1]}`} />)}>
         {(data) => (

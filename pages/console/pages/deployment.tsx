@@ -4,15 +4,16 @@ import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { DeploymentView, NeedView, RevisionView, RolloutView } from "../api/schemas";
-import { here, param, to } from "../lib/address";
+import { go, here, param, to } from "../lib/address";
 import { call } from "../lib/call";
-import { drainAction, lifecycleActions, rollbackAction, rolloutActions, type Place } from "../lib/deployment_actions";
+import { drainAction, lifecycleActions, rollbackAction, rolloutActions, startRollout, type Place } from "../lib/deployment_actions";
 import { of, useLoad } from "../lib/load";
 import { span } from "../lib/time";
 import { scope } from "../lib/session";
 import { soft } from "../lib/soft";
 import { count, middle, percent, phrase } from "../lib/words";
 import { Button, Card, Copy, Facts, Id, Time } from "../parts/basics";
+import { Differences } from "../parts/differences";
 import { Head } from "../parts/head";
 import { seen } from "../parts/palette";
 import { Show } from "../parts/show";
@@ -88,11 +89,12 @@ function Found({ facts: { deployment, rollouts, events } }: { facts: Facts_ }): 
             { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => <Time at={row.oldest_wait} /> },
             { id: "digest", label: "Digest", kind: "id", drop: "medium", cell: (row) => row.digest && <span class="id">{middle(row.digest.replace("sha256:", ""), 14)}<Copy text={row.digest} label="Copy digest" /></span> },
             { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => <Time at={row.staged_at} /> },
-            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => <Button key={action.verb} action={action} tone="slim" />) },
+            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...(active ? [] : startRollout(where, row, deployment)), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => <Button key={action.verb} action={action} tone="slim" />) },
           ]}
         />
       </Card>
       {chosen && <Holders where={where} revision={chosen} />}
+      {chosen && <Changes key={chosen.id} where={where} revision={chosen} others={deployment.revisions} />}
       <div class="columns">
         <SplitEditor where={where} deployment={deployment} />
         <Card title="What has changed">
@@ -101,23 +103,17 @@ function Found({ facts: { deployment, rollouts, events } }: { facts: Facts_ }): 
               {events.map((event, at) => (
                 <li key={at}>
                   <div class="line">
-                    <span class="line-main">
-                      {phrase(event.event)} {event.revision ?? ""}
-                    </span>
+                    <span class="line-main">{phrase(event.event)} {event.revision ?? ""}</span>
                     <span class="line-sub">
                       {event.generation !== null && `generation ${event.generation}, `}
                       {event.by ? `by ${event.by}` : "by the server"}
                     </span>
                   </div>
-                  <span class="line-end">
-                    <Time at={event.at} />
-                  </span>
+                  <span class="line-end"><Time at={event.at} /></span>
                 </li>
               ))}
             </ul>
-          ) : (
-            <p class="pad faint">Nothing yet.</p>
-          )}
+          ) : <p class="pad faint">Nothing yet.</p>}
         </Card>
       </div>
     </>
@@ -168,12 +164,31 @@ function Holders({ where, revision }: { where: Place; revision: RevisionView }):
                   { id: "since", label: "Since", kind: "num", cell: (row) => <Time at={row.since} /> },
                 ]}
               />
-            ) : (
-              <p class="pad faint">Nothing needs it.</p>
-            )}
+            ) : <p class="pad faint">Nothing needs it.</p>}
           </>
         )}
       </Show>
+    </Card>
+  );
+}
+
+/** What is different in a revision. */
+function Changes({ where, revision, others }: { where: Place; revision: RevisionView; others: RevisionView[] }): VNode {
+  const before = param("before") || (others.filter((one) => one.number < revision.number).at(-1)?.id ?? "");
+  const found = useLoad((signal) => call("GET /v1/envs/{env}/deployments/{d}/revisions/{r}/diff", { path: { env: where.env, d: where.d, r: revision.id }, query: { tenant: where.tenant, ...(before ? { other: before } : {}) }, signal }), [revision.id, before]);
+  return (
+    <Card
+      title={`What is different in ${revision.id}`}
+      extra={
+        <label class="pair small">
+          before
+          <select value={before} onChange={(event) => go(here({ before: event.currentTarget.value }), { replace: true })}>
+            {others.filter((one) => one.id !== revision.id).map((one) => <option key={one.id}>{one.id}</option>)}
+          </select>
+        </label>
+      }
+    >
+      <Differences of={found} />
     </Card>
   );
 }
@@ -185,9 +200,7 @@ function Rollout({ rollout, where }: { rollout: RolloutView; where: Place }): VN
       extra={
         <>
           <State name={rollout.state} />
-          {rolloutActions(where, rollout).map((action) => (
-            <Button key={action.verb} action={action} tone="slim" />
-          ))}
+          {rolloutActions(where, rollout).map((action) => <Button key={action.verb} action={action} tone="slim" />)}
         </>
       }
     >
@@ -197,11 +210,7 @@ function Rollout({ rollout, where }: { rollout: RolloutView; where: Place }): VN
             <li key={at} aria-current={at === rollout.step ? "step" : undefined} class={at < rollout.step ? "done" : ""}>
               <b class="num">{percent(step.weight_bps)}</b>
               <span class="faint">{step.duration_ms ? `for ${span(step.duration_ms)}` : "until promoted"}</span>
-              {at === rollout.step && (
-                <span class="small">
-                  since <Time at={rollout.step_at} />
-                </span>
-              )}
+              {at === rollout.step && <span class="small">since <Time at={rollout.step_at} /></span>}
             </li>
           ))}
         </ol>

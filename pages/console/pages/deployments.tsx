@@ -22,9 +22,7 @@ export function Split({ deployment }: { deployment: DeploymentView }): VNode {
       <StackedBar parts={parts} label={words} />
       <span class="faint small">{words}</span>
     </span>
-  ) : (
-    <span class="faint">no revision serves</span>
-  );
+  ) : <span class="faint">no revision serves</span>;
 }
 
 export function Deployments(): VNode {
@@ -46,9 +44,7 @@ export function Deployments(): VNode {
             {envs.length > 1 && (
               <nav class="strip" aria-label="Environments">
                 {envs.map((name) => (
-                  <a key={name} href={here({ env: name === "local" ? null : name })} aria-current={name === env ? "true" : undefined}>
-                    {name}
-                  </a>
+                  <a key={name} href={here({ env: name === "local" ? null : name })} aria-current={name === env ? "true" : undefined}>{name}</a>
                 ))}
               </nav>
             )}

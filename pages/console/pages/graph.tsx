@@ -19,6 +19,7 @@ import { seen } from "../parts/palette";
 import { Show } from "../parts/show";
 import { State } from "../parts/state";
 import { Table } from "../parts/table";
+import { Timeline } from "../parts/timeline";
 
 type Layout = Reply<"GET /v1/graphs/{id}/layout">;
 
@@ -53,24 +54,19 @@ function Found({ graph, layout, news }: { graph: GraphDetail; layout: Layout; ne
         sub={
           <span class="head-facts">
             <State name={graph.state} />
-            <span>
-              {count(graph.size - graph.open)} of {count(graph.size)} ended
-            </span>
-            <span>
-              created <Time at={graph.created_at} />
-            </span>
+            <span>{count(graph.size - graph.open)} of {count(graph.size)} ended</span>
+            <span>created <Time at={graph.created_at} /></span>
             <Span from={graph.created_at} until={graph.completed_at} />
           </span>
         }
       >
-        {graphActions(graph).map((action) => (
-          <Button key={action.verb} action={action} />
-        ))}
+        {graphActions(graph).map((action) => <Button key={action.verb} action={action} />)}
       </Head>
       <StateBar counts={counts} />
       <Card>
         <Diagram nodes={picture.nodes} edges={picture.edges} width={layout.size.w} height={layout.size.h} label={`Graph of ${graph.size} runs; the list below has the same`} />
       </Card>
+      <Waterfall graph={graph} />
       <div class="run-grid">
         <Card title="Members">
           <Table
@@ -104,6 +100,16 @@ function Found({ graph, layout, news }: { graph: GraphDetail; layout: Layout; ne
         </Card>
       </div>
     </>
+  );
+}
+
+/** Who waited and ran when. */
+function Waterfall({ graph }: { graph: GraphDetail }): VNode {
+  const found = useLoad((signal) => call("GET /v1/graphs/{id}/timeline", { path: { id: graph.id }, query: { tenant: scope.value } as never, signal }), [graph.id, graph.open], { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(graph.id) });
+  return (
+    <Card title="Waterfall" extra={found.data?.more && <span class="faint small">the first 500 members</span>}>
+      <Show of={found} rows={3}>{(data) => <Timeline axis={data.axis} spans={data.spans} isWaterfall />}</Show>
+    </Card>
   );
 }
 

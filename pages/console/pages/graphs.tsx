@@ -23,9 +23,7 @@ export function Graphs(): VNode {
       <Head title="Graphs" sub="Sets of runs in which some wait for others. The store starts each as soon as it may." />
       <nav class="strip" aria-label="States">
         {["", ...STATES].map((one) => (
-          <a key={one} href={here({ state: one || null })} aria-current={one === state ? "true" : undefined}>
-            {one ? phrase(one) : "All"}
-          </a>
+          <a key={one} href={here({ state: one || null })} aria-current={one === state ? "true" : undefined}>{one ? phrase(one) : "All"}</a>
         ))}
       </nav>
       <Show
@@ -33,11 +31,7 @@ export function Graphs(): VNode {
         empty={(data) => {
           if (data.items.length) return null;
           if (state) return <Notice icon="search" title={`No graph is ${state}`} />;
-          return (
-            <Empty icon="graph" title="There is no graph">
-              Submit one with <code>app.graph()</code> or <code>POST /v1/graphs</code>.
-            </Empty>
-          );
+          return <Empty icon="graph" title="There is no graph">Submit one with <code>app.graph()</code> or <code>POST /v1/graphs</code>.</Empty>;
         }}
       >
         {(data) => (

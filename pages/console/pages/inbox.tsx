@@ -3,7 +3,6 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { Form } from "../../chat/form";
 import type { Json, JsonObject } from "../../chat/types";
 import type { InboxView } from "../api/schemas";
 import { quoted } from "../lib/action";
@@ -18,11 +17,12 @@ import { soft } from "../lib/soft";
 import { tell } from "../lib/toasts";
 import { now } from "../lib/time";
 import { middle } from "../lib/words";
-import { Card, Copy, Facts, Id, Tabs, Time } from "../parts/basics";
+import { Card, Commands, Facts, Id, Tabs, Time } from "../parts/basics";
+import { Form } from "../parts/form";
 import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { Value } from "../parts/json";
-import { Empty, ProblemFacts, Show } from "../parts/show";
+import { Empty, Refused, Show } from "../parts/show";
 import { Tag } from "../parts/state";
 
 const SOON_MS = 86_400_000;
@@ -55,21 +55,16 @@ function sorted(points: InboxView[]): InboxView[] {
 }
 
 function Desk({ points }: { points: InboxView[] }): VNode {
-  const at = Math.max(
-    0,
-    points.findIndex((point) => point.id === param("id")),
-  );
+  const at = Math.max(0, points.findIndex((point) => point.id === param("id")));
   const open = (index: number): void => {
     const point = points[Math.max(0, Math.min(points.length - 1, index))];
     if (point) go(here({ id: point.id }), { replace: true });
   };
-  useKeys(
-    [
-      { keys: "j", about: "Next question", run: () => open(at + 1) },
-      { keys: "k", about: "Previous question", run: () => open(at - 1) },
-      { keys: "e", about: "Fill in the answer", run: () => (document.querySelector(".answer input, .answer textarea, .answer select") as HTMLElement | null)?.focus() },
-    ],
-  );
+  useKeys([
+    { keys: "j", about: "Next question", run: () => open(at + 1) },
+    { keys: "k", about: "Previous question", run: () => open(at - 1) },
+    { keys: "e", about: "Fill in the answer", run: () => (document.querySelector(".answer input, .answer textarea, .answer select") as HTMLElement | null)?.focus() },
+  ]);
   const chosen = points[at]!;
   return (
     <div class="desk">
@@ -201,9 +196,7 @@ function Answer({ point, next }: { point: InboxView; next(): void }): VNode {
           <label class="field">
             <span>Answer as</span>
             <select value={who} onChange={(event) => setWho(event.currentTarget.value)}>
-              {[...new Set([who, ...point.answerers])].map((name) => (
-                <option key={name}>{name}</option>
-              ))}
+              {[...new Set([who, ...point.answerers])].map((name) => <option key={name}>{name}</option>)}
             </select>
           </label>
         ) : (
@@ -214,7 +207,7 @@ function Answer({ point, next }: { point: InboxView; next(): void }): VNode {
         )}
         {hasFields && <Tabs name="as" tabs={[{ id: "form", label: "Form" }, { id: "json", label: "JSON" }]} />}
         {hasFields && !isJson ? (
-          <Form schema={schema!} sent={undefined} before={undefined} open={isAllowed} send={(data) => void answer(names[0]!, data)} />
+          <Form schema={schema!} verb="Send" isAllowed={isAllowed} problem={problem} send={(data) => void answer(names[0]!, data)} />
         ) : (
           <>
             {!hasFields && (
@@ -237,11 +230,7 @@ function Answer({ point, next }: { point: InboxView; next(): void }): VNode {
                 )}
               </div>
             )}
-            {armed && (
-              <p role="status" class="tone-warn toned">
-                Press Enter to {armed}, Esc to go back.
-              </p>
-            )}
+            {armed && <p role="status" class="tone-warn toned">Press Enter to {armed}, Esc to go back.</p>}
             <div class="buttons">
               {names.map((name) => (
                 <button key={name} type="button" class={`button ${name === "deny" ? "danger" : name === names[0] ? "primary" : ""} ${armed === name ? "armed" : ""}`} disabled={!isAllowed} onClick={() => decide(name)}>
@@ -251,30 +240,11 @@ function Answer({ point, next }: { point: InboxView; next(): void }): VNode {
             </div>
           </>
         )}
-        {problem && (
-          <div class="problem" role="alert">
-            {problem.message}
-            <ProblemFacts problem={problem} />
-          </div>
-        )}
-        <SameCommand point={point} who={who} />
+        <Refused problem={problem} />
+        <Commands texts={[`holdfast signal ${quoted(point.id)} approve --payload '{"approved": true}' --as ${quoted(who)}`]}>
+          <p class="hint">People without access answer at a link: <code>holdfast waitpoints token {middle(point.id, 30)}</code>.</p>
+        </Commands>
       </div>
     </Card>
-  );
-}
-
-function SameCommand({ point, who }: { point: InboxView; who: string }): VNode {
-  const text = `holdfast signal ${quoted(point.id)} approve --payload '{"approved": true}' --as ${quoted(who)}`;
-  return (
-    <details class="commands">
-      <summary>The same from a terminal</summary>
-      <div class="command">
-        <pre>{text}</pre>
-        <Copy text={text} label="Copy command" />
-      </div>
-      <p class="hint">
-        People without access answer at a link: <code>holdfast waitpoints token {middle(point.id, 30)}</code>.
-      </p>
-    </details>
   );
 }

@@ -27,9 +27,7 @@ export function Leases(): VNode {
       <form class="filters" onSubmit={search} role="search">
         <Icon name="search" />
         <input name="key" placeholder="Key of a lease, such as ledger/main" aria-label="Key" defaultValue={key} spellcheck={false} />
-        <button type="submit" class="button slim">
-          Show
-        </button>
+        <button type="submit" class="button slim">Show</button>
       </form>
       {key ? (
         <Lease key={key} name={key} />
@@ -79,9 +77,7 @@ function Lease({ name }: { name: string }): VNode {
                     { id: "ended", label: "Ended", cell: (row) => phrase(row.ended) },
                   ]}
                 />
-              ) : (
-                <p class="pad faint">Nobody held it before.</p>
-              )}
+              ) : <p class="pad faint">Nobody held it before.</p>}
             </Card>
           </div>
         );

@@ -14,6 +14,7 @@ import { count } from "../lib/words";
 import { Button, Card, Meter, Time } from "../parts/basics";
 import { Head } from "../parts/head";
 import { Empty, Show } from "../parts/show";
+import { grant, Spend } from "../parts/spend";
 import { Table } from "../parts/table";
 
 export function Limits(): VNode {
@@ -90,9 +91,7 @@ function Share({ value, most, label }: { value: number; most: number; label: str
   return (
     <span class="pair">
       <Meter value={value} most={most} tone={value >= most ? "warn" : "accent"} label={`${value} of ${most} ${label}`} />
-      <span class="num">
-        {count(value)} / {count(most)}
-      </span>
+      <span class="num">{count(value)} / {count(most)}</span>
     </span>
   );
 }
@@ -110,29 +109,11 @@ function Budget({ budget, subjects }: { budget: BudgetView; subjects: string[] }
           </span>
           {budget.waiting > 0 && <span class="tone-warn toned">{count(budget.waiting)} waiting</span>}
         </span>
-        {Object.entries(budget.limits).map(([dimension, limit]) => {
-          const used = (budget.usage[dimension] ?? 0) + (budget.reserved[dimension] ?? 0);
-          const most = limit.hard ?? limit.soft ?? 0;
-          const tone = limit.hard !== null && used >= limit.hard ? "danger" : limit.soft !== null && used >= limit.soft ? "warn" : "accent";
-          return (
-            <span class="budget-row" key={dimension}>
-              <span class="clip">{dimension}</span>
-              <Meter value={used} most={most} tone={tone} label={`${used} of ${most} ${dimension}`} />
-              <span class="num">
-                {count(used)} / {count(most)}
-                {limit.soft !== null && limit.hard !== null && <span class="faint"> warns at {count(limit.soft)}</span>}
-              </span>
-            </span>
-          );
-        })}
+        <Spend budget={budget} />
       </div>
       <span class="line-end">
         {budget.breaches.hard > 0 && <span class="tone-danger toned">{count(budget.breaches.hard)} refused</span>}
-        {budget.next_reset_at && (
-          <span>
-            resets <Time at={budget.next_reset_at} />
-          </span>
-        )}
+        {budget.next_reset_at && <span>resets <Time at={budget.next_reset_at} /></span>}
         <span class="buttons">
           <Button action={grant(budget)} tone="slim" />
           <Button action={reset(budget)} tone="slim" />
@@ -140,25 +121,6 @@ function Budget({ budget, subjects }: { budget: BudgetView; subjects: string[] }
       </span>
     </li>
   );
-}
-
-function grant(budget: BudgetView): Action {
-  const dimensions = Object.keys(budget.limits);
-  const limits = (values: Record<string, string>): Record<string, { hard: number | null }> => Object.fromEntries(dimensions.filter((name) => values[name]?.trim()).map((name) => [name, { hard: Number(values[name]) }]));
-  return {
-    title: `Change the limits of ${budget.id}`,
-    verb: "Change",
-    icon: "edit",
-    about: "Runs that wait for this budget start as soon as it admits them.",
-    target: "PATCH /v1/budgets/{id}",
-    path: { id: budget.id },
-    query: { tenant: budget.tenant },
-    fields: dimensions.map((name) => ({ name, label: `${name}, at most`, kind: "number" as const, initial: String(budget.limits[name]!.hard ?? "") })),
-    body: (values) => ({ limits: limits(values) }),
-    cli: (values) => `budgets set ${quoted(budget.id)}${dimensions.map((name) => option("hard", `${name}=${values[name] ?? ""}`)).join("")}`,
-    role: "operator",
-    done: () => `The limits of ${budget.id} are changed.`,
-  };
 }
 
 function reset(budget: BudgetView): Action {

@@ -33,17 +33,11 @@ export function Login(): VNode {
           <span>API key</span>
           <input name="key" type="password" autocomplete="off" autofocus required aria-invalid={problem ? "true" : undefined} aria-describedby={problem ? "login-problem" : undefined} />
         </label>
-        {problem && (
-          <p class="problem" id="login-problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem && <p class="problem" id="login-problem" role="alert">{problem}</p>}
         <button type="submit" class="button primary wide" disabled={isBusy}>
           <Icon name="key" /> Log in
         </button>
-        <p class="hint">
-          An administrator makes one with <code>holdfast keys create --role operator</code>.
-        </p>
+        <p class="hint">An administrator makes one with <code>holdfast keys create --role operator</code>.</p>
       </form>
     </main>
   );

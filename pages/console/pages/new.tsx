@@ -3,7 +3,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 
-import { Form } from "../../chat/form";
 import type { JsonObject } from "../../chat/types";
 import { option, quoted } from "../lib/action";
 import { go, here, param, to } from "../lib/address";
@@ -12,10 +11,11 @@ import { parse } from "../lib/exact";
 import { useLoad } from "../lib/load";
 import { may, scope } from "../lib/session";
 import { tell } from "../lib/toasts";
-import { Card, Copy, Tabs } from "../parts/basics";
+import { Card, Commands, Tabs } from "../parts/basics";
+import { Form } from "../parts/form";
 import { Head } from "../parts/head";
 import { Value } from "../parts/json";
-import { Empty, ProblemFacts, Show } from "../parts/show";
+import { Empty, Refused, Show } from "../parts/show";
 
 interface Task {
   name: string;
@@ -71,9 +71,7 @@ function Submit({ tasks }: { tasks: Task[] }): VNode {
           <label class="field">
             <span>Task</span>
             <select value={task.name} onChange={(event) => go(here({ kind: event.currentTarget.value }), { replace: true })}>
-              {tasks.map((one) => (
-                <option key={one.name}>{one.name}</option>
-              ))}
+              {tasks.map((one) => <option key={one.name}>{one.name}</option>)}
             </select>
             {task.description && <p class="hint">{task.description}</p>}
           </label>
@@ -91,27 +89,14 @@ function Submit({ tasks }: { tasks: Task[] }): VNode {
               </div>
             </>
           ) : (
-            <Form key={task.name} schema={schema!} sent={undefined} before={undefined} open send={(data) => void submit(JSON.stringify(data))} />
+            <Form key={task.name} schema={schema!} verb="Submit" isAllowed={may("submitter") || may("operator")} problem={problem} send={(data) => void submit(JSON.stringify(data))} />
           )}
-          {problem && (
-            <div class="problem" role="alert">
-              {problem.message}
-              <ProblemFacts problem={problem} />
-            </div>
-          )}
-          <details class="commands">
-            <summary>The same from a terminal</summary>
-            <div class="command">
-              <pre>{command}</pre>
-              <Copy text={command} label="Copy command" />
-            </div>
-          </details>
+          <Refused problem={problem} />
+          <Commands texts={[command]} />
         </div>
       </Card>
       <Card title="What the task says">
-        <div class="pad">
-          <Value value={task} />
-        </div>
+        <div class="pad"><Value value={task} /></div>
       </Card>
     </div>
   );

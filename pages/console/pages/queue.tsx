@@ -116,9 +116,7 @@ function Part({ queue, pending, messages }: { queue: QueueView; pending: Facts_[
           { id: "deadline", label: "Back in the queue", cell: (row) => <Time at={row.deadline} /> },
         ]}
       />
-    ) : (
-      <p class="pad faint">No consumer holds a message.</p>
-    );
+    ) : <p class="pad faint">No consumer holds a message.</p>;
   if (tab === "causes" && queue.takes_dead_letters) return <Causes queue={queue} messages={messages} />;
   if (!messages.length) return <p class="pad faint">No message is ready.</p>;
   return (
@@ -159,9 +157,7 @@ function Causes({ queue, messages }: { queue: QueueView; messages: MessageView[]
           <li key={key}>
             <div class="line">
               <span class="line-main">{reason || "no reason given"}</span>
-              <span class="line-sub">
-                from {origin}, last <Time at={letters[0]!.dead_letter?.last_at} />
-              </span>
+              <span class="line-sub">from {origin}, last <Time at={letters[0]!.dead_letter?.last_at} /></span>
             </div>
             <b class="num">{count(letters.length)}</b>
             <Button action={redrive(queue, { origin, reason })} tone="slim" />

@@ -73,9 +73,7 @@ export function Queues(): VNode {
                   id: "name",
                   label: "Queue",
                   cell: ({ queue }) => (
-                    <a class="strong" href={to(["queues", queue.name], queue.tenant === "default" ? {} : { tenant: queue.tenant })}>
-                      {queue.name}
-                    </a>
+                    <a class="strong" href={to(["queues", queue.name], queue.tenant === "default" ? {} : { tenant: queue.tenant })}>{queue.name}</a>
                   ),
                 },
                 { id: "mode", label: "Mode", drop: "narrow", cell: ({ queue }) => (queue.takes_dead_letters ? <Tag tone="danger">dead letters</Tag> : queue.mode) },

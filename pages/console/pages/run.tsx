@@ -20,7 +20,8 @@ import { seen } from "../parts/palette";
 import { Show } from "../parts/show";
 import { ENDED, State } from "../parts/state";
 import { Timeline } from "../parts/timeline";
-import { Attempts, Children, History, Steps, Waits } from "./run_parts";
+import { grant, Spend } from "../parts/spend";
+import { Attempts, Children, Compare, History, Steps, Waits } from "./run_parts";
 
 interface Facts_ {
   run: ExecutionView;
@@ -59,9 +60,7 @@ function Found({ facts }: { facts: Facts_ }): VNode {
           <span class="head-facts">
             <State name={run.state} />
             <Id id={run.id} most={40} copy />
-            <span>
-              created <Time at={run.created_at} />
-            </span>
+            <span>created <Time at={run.created_at} /></span>
             <span>
               {ENDED.has(run.state) ? "took " : "for "}
               <Span from={run.started_at ?? run.created_at} until={run.completed_at} />
@@ -90,6 +89,7 @@ function Found({ facts }: { facts: Facts_ }): VNode {
                   { id: "children", label: "Children" },
                   { id: "stream", label: "Stream" },
                   { id: "history", label: "History" },
+                  { id: "compare", label: "Compare" },
                 ]}
               />
             </div>
@@ -98,10 +98,9 @@ function Found({ facts }: { facts: Facts_ }): VNode {
         </div>
         <div class="column">
           <Card title="Facts">
-            <div class="pad">
-              <About run={run} />
-            </div>
+            <div class="pad"><About run={run} /></div>
           </Card>
+          {run.budgets.length > 0 && <Budgets run={run} />}
           <PayloadCard title="Input" address={addressOf("GET /v1/executions/{id}/input", { path: { id: run.id }, query: { tenant: scope.value } })} />
           {run.state === "completed" && <PayloadCard title="Result" address={addressOf("GET /v1/executions/{id}/result", { path: { id: run.id }, query: { tenant: scope.value } })} />}
         </div>
@@ -121,9 +120,7 @@ function Actions({ run, steps }: { run: ExecutionView; steps: Facts_["steps"] })
   const actions = runActions(run, steps, input);
   return (
     <>
-      {actions.map((action) => (
-        <Button key={action.verb} action={action} />
-      ))}
+      {actions.map((action) => <Button key={action.verb} action={action} />)}
     </>
   );
 }
@@ -142,6 +139,8 @@ function Part({ run, steps }: { run: ExecutionView; steps: Facts_["steps"] }): V
       return <Frames id={run.id} />;
     case "history":
       return <History id={run.id} />;
+    case "compare":
+      return <Compare run={run} />;
     default:
       return <Logs id={run.id} />;
   }
@@ -218,7 +217,7 @@ function About({ run }: { run: ExecutionView }): VNode {
   return (
     <Facts
       rows={[
-        ["Tenant", run.tenant],
+        ["Tenant", of("tenant", run.tenant)],
         ["Lane", <a href={pageOf("lane", run.lane) ?? ""}>{run.lane}</a>],
         ["Priority", run.priority],
         run.worker !== null && ["Worker", of("worker", run.worker)],
@@ -245,6 +244,29 @@ function About({ run }: { run: ExecutionView }): VNode {
   );
 }
 
+/** What pays for it, and more of that. */
+function Budgets({ run }: { run: ExecutionView }): VNode {
+  const found = useLoad((signal) => Promise.all(run.budgets.map((id) => call("GET /v1/budgets/{id}", { path: { id }, query: { tenant: run.tenant } as never, signal }))), [run.id, run.budgets.join()], { every: 5_000 });
+  return (
+    <Card title="Budgets">
+      <div class="pad stack">
+        <Show of={found} rows={1}>
+          {(budgets) =>
+            budgets.map((budget) => (
+              <div class="stack-s" key={budget.id}>
+                <span class="pair">
+                  <Id id={budget.id} href={pageOf("budget", budget.id)} /> <Button action={{ ...grant(budget), verb: "Grant more" }} tone="slim" />
+                </span>
+                <Spend budget={budget} />
+              </div>
+            ))
+          }
+        </Show>
+      </div>
+    </Card>
+  );
+}
+
 /** A payload is read when a person asks for it. */
 function PayloadCard({ title, address }: { title: string; address: string }): VNode {
   const [found, setFound] = useState<{ text: string; type: string; bytes: number } | null | undefined>(undefined);
@@ -267,12 +289,8 @@ function PayloadCard({ title, address }: { title: string; address: string }): VN
         ) : found ? (
           found.text ? (
             <Payload text={found.text} name={title.toLowerCase()} />
-          ) : (
-            <span class="faint">empty</span>
-          )
-        ) : (
-          <span class="faint">…</span>
-        )}
+          ) : <span class="faint">empty</span>
+        ) : <span class="faint">…</span>}
       </div>
     </Card>
   );

@@ -1,15 +1,16 @@
 // Parts of a run: steps, attempts, waits, children, history.
 
-import type { VNode } from "preact";
+import type { TargetedSubmitEvent, VNode } from "preact";
 
-import type { ExecutionsStepView } from "../api/schemas";
-import { pageOf, to } from "../lib/address";
-import { call } from "../lib/call";
-import { useLoad } from "../lib/load";
+import type { ExecutionsStepView, ExecutionView } from "../api/schemas";
+import { go, here, pageOf, param, to } from "../lib/address";
+import { call, type Reply } from "../lib/call";
+import { useLoad, type Loaded } from "../lib/load";
 import { scope } from "../lib/session";
 import { clock, exact } from "../lib/time";
 import { phrase } from "../lib/words";
 import { Id, Span, Time } from "../parts/basics";
+import { Differences } from "../parts/differences";
 import { Value } from "../parts/json";
 import { Show } from "../parts/show";
 import { State } from "../parts/state";
@@ -94,9 +95,7 @@ export function Waits({ id }: { id: string }): VNode {
                     <>
                       until <Time at={point.until} />
                     </>
-                  ) : (
-                    <Time at={point.created_at} />
-                  )}
+                  ) : <Time at={point.created_at} />}
                 </span>
               </li>
             ))}
@@ -154,9 +153,7 @@ export function History({ id }: { id: string }): VNode {
             const { at, event: name, ...rest } = event as Record<string, unknown>;
             return (
               <li key={place}>
-                <time datetime={String(at)} title={exact(String(at))}>
-                  {clock(String(at), true)}
-                </time>
+                <time datetime={String(at)} title={exact(String(at))}>{clock(String(at), true)}</time>
                 <b>{phrase(String(name))}</b>
                 <span class="faint">{wordsOf(rest)}</span>
               </li>
@@ -165,6 +162,33 @@ export function History({ id }: { id: string }): VNode {
         </ol>
       )}
     </Show>
+  );
+}
+
+/** Another run, or another attempt of this one, side by side. */
+export function Compare({ run }: { run: ExecutionView }): VNode {
+  const [other, attempt] = [param("other") || run.origin || "", param("attempts")];
+  const [first, second] = attempt.split("-");
+  const query = { tenant: scope.value, ...(attempt ? { attempt: Number(first), other_attempt: Number(second) } : { other }) };
+  const found = useLoad(async (signal) => (other || attempt ? call("GET /v1/executions/{id}/diff", { path: { id: run.id }, query: query as never, signal }) : null), [run.id, other, attempt]);
+  const attempts = Array.from({ length: Math.max(0, Math.min(run.attempts, 10) - 1) }, (_, at) => `${at}-${at + 1}`);
+  const choose = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    go(here({ other: String(new FormData(event.currentTarget).get("other") ?? "").trim(), attempts: null }), { replace: true });
+  };
+  return (
+    <>
+      <form class="pad pair" onSubmit={choose}>
+        <input name="other" placeholder="id of another run" aria-label="Other run" defaultValue={other} autocomplete="off" />
+        <button type="submit" class="button slim">Compare</button>
+        {attempts.map((pair) => (
+          <a key={pair} class="button slim" href={here({ attempts: pair, other: null })} aria-current={pair === attempt ? "true" : undefined}>
+            Attempts {pair.split("-").map((one) => Number(one) + 1).join(" and ")}
+          </a>
+        ))}
+      </form>
+      {found.data === null ? <p class="pad faint">Before is this run, after is the other one: options, input, steps, result and error.</p> : <Differences of={found as Loaded<Reply<"GET /v1/executions/{id}/diff">>} />}
+    </>
   );
 }
 

@@ -4,13 +4,15 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
 import { go, here, param, to } from "../lib/address";
-import { call } from "../lib/call";
+import { all, call } from "../lib/call";
 import { kept } from "../lib/choices";
+import { csv, save } from "../lib/files";
 import { clear, query, tokens, unknownParams } from "../lib/filters";
 import { of, useLoad } from "../lib/load";
 import { useRuns, type Row, type Runs as Rows } from "../lib/runs";
 import { scope, tenant } from "../lib/session";
 import { ago, exact, now } from "../lib/time";
+import { tell } from "../lib/toasts";
 import { brief, count, middle, phrase } from "../lib/words";
 import { Id, Span, Tags } from "../parts/basics";
 import { Bulk } from "../parts/bulk";
@@ -93,7 +95,7 @@ export function Runs(): VNode {
       <Head title="Runs">
         <Views page="runs" />
         <Columns />
-        <Export runs={runs} />
+        <Export filter={filter} />
         <a class="button primary" href={to(["new"])}>
           <Icon name="plus" /> New run
         </a>
@@ -195,17 +197,15 @@ function Columns(): VNode {
   );
 }
 
-/** What is loaded, as a file. */
-function Export({ runs }: { runs: Rows }): VNode {
-  const save = (type: string): void => {
-    const fields = ["id", "tenant", "kind", "lane", "state", "attempts", "priority", "created_at", "started_at", "completed_at", "worker", "why"] as const;
-    const cell = (value: unknown): string => (/[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
-    const text = type === "csv" ? [fields.join(","), ...runs.rows.map((row) => fields.map((field) => cell(row[field])).join(","))].join("\n") : JSON.stringify(runs.rows, null, 2);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text]));
-    link.download = `runs.${type}`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+const MOST_EXPORTED = 10_000;
+const FIELDS = ["id", "tenant", "kind", "lane", "state", "attempts", "priority", "created_at", "started_at", "completed_at", "worker", "why"] as const;
+
+/** What the filters match, as a file. */
+function Export({ filter }: { filter: Record<string, string> }): VNode {
+  const write = async (type: string): Promise<void> => {
+    const rows = await all((cursor) => call("GET /v1/executions", { query: { ...filter, tenant: scope.value, limit: 500, why: true, ...(cursor ? { cursor } : {}) } }), MOST_EXPORTED);
+    save(type === "csv" ? csv(rows, FIELDS) : JSON.stringify(rows, null, 2), `runs.${type}`);
+    tell(`${count(rows.length)} runs saved${rows.length >= MOST_EXPORTED ? "; there are more" : ""}.`, "good");
   };
   return (
     <details class="menu-box">
@@ -214,8 +214,8 @@ function Export({ runs }: { runs: Rows }): VNode {
       </summary>
       <div class="menu-list">
         {["csv", "json"].map((type) => (
-          <button key={type} type="button" class="link" onClick={() => save(type)}>
-            {count(runs.rows.length)} loaded rows as {type.toUpperCase()}
+          <button key={type} type="button" class="link" onClick={() => void write(type)}>
+            All that match, as {type.toUpperCase()}
           </button>
         ))}
         <button type="button" class="link" onClick={() => go(here({ order: param("order") ? null : "oldest" }))}>

@@ -118,9 +118,7 @@ function Details({ schedule }: { schedule: ScheduleView }): VNode {
           </div>
         </Card>
         <Card title="What it submits">
-          <div class="pad">
-            <Value value={schedule.execution} />
-          </div>
+          <div class="pad"><Value value={schedule.execution} /></div>
         </Card>
       </div>
     </div>

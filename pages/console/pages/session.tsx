@@ -3,7 +3,7 @@
 import type { TargetedSubmitEvent, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import type { SessionDetail, SessionsEntryView } from "../api/schemas";
+import type { MomentView, SessionDetail, SessionsEntryView } from "../api/schemas";
 import { option, quoted, REASON, type Action } from "../lib/action";
 import { go, here, param, to } from "../lib/address";
 import { call, Problem } from "../lib/call";
@@ -18,6 +18,7 @@ import { Head } from "../parts/head";
 import { Icon } from "../parts/icon";
 import { Value } from "../parts/json";
 import { seen } from "../parts/palette";
+import { Buttons, Rehearse } from "../parts/rehearse";
 import { Empty, Show } from "../parts/show";
 import { Tag } from "../parts/state";
 import { Standing } from "./sessions";
@@ -53,6 +54,12 @@ function Found({ facts: { session, lines, memory, why } }: { facts: Facts_ }): V
   // A line of the transcript that is chosen: what is shown beside it is that moment's.
   const at = param("line") ? Number(param("line")) : null;
   const line = lines.find((one) => one.number === at);
+  const last = lines.at(-1)?.number ?? 0;
+  const recorded = useLoad((signal) => soft(call("GET /v1/sessions/{id}/moment", { path: { id: session.id }, query: { tenant: scope.value, ...(at ? { line: at } : {}) } as never, signal })), [session.id, at, last]);
+  const kept = useRef<MomentView | null>(null);
+  kept.current = recorded.data ?? kept.current;
+  const [forked, setForked] = useState<MomentView | null>(null);
+  const moment = forked ?? kept.current;
   return (
     <>
       <Head
@@ -62,30 +69,29 @@ function Found({ facts: { session, lines, memory, why } }: { facts: Facts_ }): V
           <span class="head-facts">
             <Standing session={session} />
             <Id id={session.id} most={40} copy />
-            <span>
-              active <Time at={session.active_at} />
-            </span>
+            <span>active <Time at={session.active_at} /></span>
           </span>
         }
       >
-        {sessionActions(session).map((action) => (
-          <Button key={action.verb} action={action} />
-        ))}
+        {sessionActions(session).map((action) => <Button key={action.verb} action={action} />)}
       </Head>
       <div class="session-grid">
         <Card title="Transcript" class="transcript">
+          <Scrub last={last} at={at} />
           <Transcript lines={lines} chosen={at} />
           <Composer session={session} />
         </Card>
         <div class="column">
-          <FlowPicture session={session} />
+          <FlowPicture session={session} moment={moment} />
+          {moment && <Variables moment={moment} isForked={forked !== null} />}
+          {moment && seesPayloads() && <Rehearse session={session} line={at ?? last} show={setForked} />}
           <Card title="Now">
             <div class="pad stack">
               {why && <p>{why}</p>}
               <Facts
                 rows={[
                   ["Conversation", session.kind],
-                  session.node !== null && ["Node", <code>{session.node}</code>],
+                  !!moment?.at && ["Node", <code>{moment.at.node}</code>],
                   session.execution !== null && ["Run", <Id id={session.execution} href={to(["runs", session.execution])} />],
                   session.revision !== null && ["Revision", session.revision],
                   ["Channel", session.endpoint || "API"],
@@ -100,14 +106,7 @@ function Found({ facts: { session, lines, memory, why } }: { facts: Facts_ }): V
             </div>
           </Card>
           {line && (
-            <Card
-              title={`Line ${line.number}`}
-              extra={
-                <a class="link" href={here({ line: null })}>
-                  Back to now
-                </a>
-              }
-            >
+            <Card title={`Line ${line.number}`} extra={<a class="link" href={here({ line: null })}>Back to now</a>}>
               <div class="pad stack">
                 <Facts
                   rows={[
@@ -131,14 +130,43 @@ function Found({ facts: { session, lines, memory, why } }: { facts: Facts_ }): V
                     {seesPayloads() ? <Value value={one.value} /> : <span class="faint">hidden</span>}
                   </div>
                 ))
-              ) : (
-                <span class="faint">It keeps no variable outside its run.</span>
-              )}
+              ) : <span class="faint">It keeps nothing beyond this conversation.</span>}
             </div>
           </Card>
         </div>
       </div>
     </>
+  );
+}
+
+/** Move through the conversation: the flow and the variables follow. */
+function Scrub({ last, at }: { last: number; at: number | null }): VNode | null {
+  const move = (line: number): void => go(here({ line: line < last ? String(line) : null }), { replace: true });
+  if (last < 2) return null;
+  return (
+    <label class="scrub">
+      <span class="num">Line {at ?? last} of {last}</span>
+      <input type="range" min={1} max={last} value={at ?? last} aria-valuetext={`Line ${at ?? last}`} onInput={(event) => move(Number(event.currentTarget.value))} />
+    </label>
+  );
+}
+
+function Variables({ moment, isForked }: { moment: MomentView; isForked: boolean }): VNode {
+  const names = Object.keys(moment.vars);
+  return (
+    <Card title={isForked ? "Variables in the simulator" : moment.line ? `Variables after line ${moment.line}` : "Variables"}>
+      <div class="pad stack">
+        {names.map((name) => (
+          <div class="pair-top" key={name}>
+            <span>
+              <b>{name}</b> {moment.changed.includes(name) && <Tag tone="accent">changed</Tag>}
+            </span>
+            {seesPayloads() ? <Value value={moment.vars[name]} /> : <span class="faint">hidden</span>}
+          </div>
+        ))}
+        {!names.length && <span class="faint">The flow has set none.</span>}
+      </div>
+    </Card>
   );
 }
 
@@ -157,12 +185,10 @@ function Transcript({ lines, chosen }: { lines: SessionsEntryView[]; chosen: num
           <a href={here({ line: line.number === chosen ? null : String(line.number) })} class="bubble" aria-label={`Line ${line.number}, ${line.direction === "in" ? "from the user" : "reply"}`}>
             {line.author && <b class="small">{line.author}</b>}
             <span class="bubble-text">{line.text || textOf(line.payload)}</span>
-            <Choices payload={line.payload} />
+            <Buttons payload={line.payload as Record<string, unknown>} />
           </a>
           <span class="talk-foot">
-            <time datetime={line.at} title={exact(line.at)}>
-              {short(line.at)}
-            </time>
+            <time datetime={line.at} title={exact(line.at)}>{short(line.at)}</time>
             {line.open && <Tag tone="accent">being written</Tag>}
             {line.delivery === "dead" && <Tag tone="danger">not delivered</Tag>}
             {line.delivery === "pending" && <Tag>sending</Tag>}
@@ -176,21 +202,6 @@ function Transcript({ lines, chosen }: { lines: SessionsEntryView[]; chosen: num
 function textOf(payload: unknown): string {
   if (!seesPayloads()) return "hidden";
   return typeof payload === "string" ? payload : JSON.stringify(payload);
-}
-
-/** Buttons as the user saw them. */
-function Choices({ payload }: { payload: unknown }): VNode | null {
-  const found = (payload as { choices?: unknown; buttons?: unknown } | null)?.choices ?? (payload as { buttons?: unknown } | null)?.buttons;
-  if (!Array.isArray(found)) return null;
-  return (
-    <span class="choices">
-      {found.map((choice, at) => (
-        <span key={at} class="tag tone-accent">
-          {typeof choice === "string" ? choice : String((choice as { title?: string; label?: string; value?: string }).title ?? (choice as { label?: string }).label ?? (choice as { value?: string }).value ?? "")}
-        </span>
-      ))}
-    </span>
-  );
 }
 
 /** A person answers while the session is handed over. */

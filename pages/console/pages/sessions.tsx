@@ -39,19 +39,17 @@ export function Sessions(): VNode {
         <Icon name="search" />
         <input name="user" placeholder="user" aria-label="User" defaultValue={user} />
         <input name="revision" placeholder="revision" aria-label="Revision" defaultValue={revision} />
-        <button type="submit" class="button slim">
-          Filter
-        </button>
+        <button type="submit" class="button slim">Filter</button>
       </form>
       <Show of={found}>
         {(data) => {
           const rows = data.items.filter((row) => (!state || row.state === state) && (!revision || (row.revision ?? "").includes(revision)));
+          // Who waits for a person is served in turn.
+          if (state === "person") rows.sort((one, other) => Date.parse(one.since ?? one.active_at) - Date.parse(other.since ?? other.active_at));
           return (
             <>
               <nav class="strip" aria-label="States">
-                <a href={here({ state: null })} aria-current={state ? undefined : "true"}>
-                  All <b>{count(data.items.length)}</b>
-                </a>
+                <a href={here({ state: null })} aria-current={state ? undefined : "true"}>All <b>{count(data.items.length)}</b></a>
                 {STATES.map((one) => (
                   <a key={one} href={here({ state: one })} aria-current={one === state ? "true" : undefined}>
                     {WORDS[one]} <b>{count(data.items.filter((row) => row.state === one).length)}</b>
@@ -87,6 +85,7 @@ function List({ rows }: { rows: SessionView[] }): VNode {
           { id: "state", label: "State", cell: (row) => <Standing session={row} /> },
           { id: "user", label: "User", cell: (row) => <a class="strong" href={to(["sessions", row.id])}>{row.user}</a> },
           { id: "kind", label: "Conversation", drop: "narrow", cell: (row) => row.kind },
+          ...(rows.some((row) => row.handover_reason) ? [{ id: "reason", label: "Wants", drop: "narrow" as const, cell: (row: SessionView) => row.handover_reason }] : []),
           { id: "endpoint", label: "Channel", drop: "medium", cell: (row) => row.endpoint || <span class="faint">API</span> },
           { id: "revision", label: "Revision", drop: "medium", cell: (row) => row.revision ?? <span class="faint">–</span> },
           { id: "turns", label: "Turns", kind: "num", drop: "narrow", cell: (row) => count(row.turn) },

@@ -75,9 +75,7 @@ export function Workers(): VNode {
                       cell: (row) => (
                         <span class="pair">
                           <Meter value={row.busy} most={row.slots} label={`${row.busy} of ${row.slots} slots busy`} />
-                          <span class="num">
-                            {row.busy}/{row.slots}
-                          </span>
+                          <span class="num">{row.busy}/{row.slots}</span>
                         </span>
                       ),
                     },

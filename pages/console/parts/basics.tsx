@@ -13,11 +13,7 @@ import { Icon, type IconName } from "./icon";
 /** A relative time; its title says it exactly, with its zone. */
 export function Time({ at, as = "ago" }: { at: string | null | undefined; as?: "ago" | "exact" }): VNode | null {
   if (!at) return <span class="faint">–</span>;
-  return (
-    <time datetime={at} title={exact(at)}>
-      {as === "ago" ? ago(at, now.value) : exact(at)}
-    </time>
-  );
+  return <time datetime={at} title={exact(at)}>{as === "ago" ? ago(at, now.value) : exact(at)}</time>;
 }
 
 /** A duration; without an end it ticks. */
@@ -57,18 +53,30 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
   );
 }
 
+/** The same from a terminal. */
+export function Commands({ texts, children }: { texts: string[]; children?: ComponentChildren }): VNode {
+  return (
+    <details class="commands">
+      <summary>The same from a terminal</summary>
+      {texts.map((text) => (
+        <div class="command" key={text.slice(0, 8)}>
+          <pre>{text}</pre>
+          <Copy text={text} label="Copy command" />
+        </div>
+      ))}
+      {children}
+    </details>
+  );
+}
+
 /** An id: monospace, both ends visible, to be copied. */
 export function Id({ id, href, most = 22, copy = false }: { id: string; href?: string | null; most?: number; copy?: boolean }): VNode {
   const text = middle(id, most);
   return (
     <span class="id">
       {href ? (
-        <a href={href} title={id}>
-          {text}
-        </a>
-      ) : (
-        <span title={id}>{text}</span>
-      )}
+        <a href={href} title={id}>{text}</a>
+      ) : <span title={id}>{text}</span>}
       {copy && <Copy text={id} label="Copy id" />}
     </span>
   );

@@ -82,21 +82,13 @@ export function Diagram({ nodes, edges, width, height, label, chosen }: Props): 
               <path class="tip" d={tip(edge.points)} />
             </g>
           ))}
-          {nodes.map((node) => (
-            <Box key={node.key} node={node} isChosen={node.key === chosen} hasLabel={hasLabels} />
-          ))}
+          {nodes.map((node) => <Box key={node.key} node={node} isChosen={node.key === chosen} hasLabel={hasLabels} />)}
         </g>
       </svg>
       <div class="diagram-tools">
-        <button type="button" class="icon-button" aria-label="Closer" onClick={() => scale(1.25)}>
-          <Icon name="plus" />
-        </button>
-        <button type="button" class="icon-button" aria-label="Further away" onClick={() => scale(0.8)}>
-          <Icon name="minus" />
-        </button>
-        <button type="button" class="icon-button" aria-label="Show all" onClick={fit}>
-          <Icon name="overview" />
-        </button>
+        <button type="button" class="icon-button" aria-label="Closer" onClick={() => scale(1.25)}><Icon name="plus" /></button>
+        <button type="button" class="icon-button" aria-label="Further away" onClick={() => scale(0.8)}><Icon name="minus" /></button>
+        <button type="button" class="icon-button" aria-label="Show all" onClick={fit}><Icon name="overview" /></button>
       </div>
     </div>
   );
@@ -109,14 +101,8 @@ function Box({ node, isChosen, hasLabel }: { node: DiagramNode; isChosen: boolea
       <rect class="node-edge" x={-node.w / 2} y={-node.h / 2} width="4" height={node.h} rx="2" />
       {hasLabel && (
         <>
-          <text x={-node.w / 2 + 14} y={node.note ? -4 : 4} class="node-label">
-            {fitted(node.label, node.w)}
-          </text>
-          {node.note && (
-            <text x={-node.w / 2 + 14} y="13" class="node-note">
-              {fitted(node.note, node.w)}
-            </text>
-          )}
+          <text x={-node.w / 2 + 14} y={node.note ? -4 : 4} class="node-label">{fitted(node.label, node.w)}</text>
+          {node.note && <text x={-node.w / 2 + 14} y="13" class="node-note">{fitted(node.note, node.w)}</text>}
         </>
       )}
       <title>{`${node.label} ${node.note}`}</title>
@@ -125,16 +111,8 @@ function Box({ node, isChosen, hasLabel }: { node: DiagramNode; isChosen: boolea
   const name = `node tone-${toneOf(node.state)} ${isChosen ? "chosen" : ""}`;
   const move = `translate(${node.x} ${node.y})`;
   return node.href ? (
-    <g transform={move}>
-      <a class={name} href={node.href} aria-label={`${node.label}, ${node.note || node.state}`}>
-        {inside}
-      </a>
-    </g>
-  ) : (
-    <g class={name} transform={move}>
-      {inside}
-    </g>
-  );
+    <g transform={move}><a class={name} href={node.href} aria-label={`${node.label}, ${node.note || node.state}`}>{inside}</a></g>
+  ) : <g class={name} transform={move}>{inside}</g>;
 }
 
 function fitted(text: string, width: number): string {

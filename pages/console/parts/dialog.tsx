@@ -6,9 +6,9 @@ import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { asCommand, curlCommand, asked, initialOf, perform, type Action, type FieldSpec, type Values } from "../lib/action";
 import type { Problem } from "../lib/call";
 import { parse } from "../lib/exact";
-import { Copy } from "./basics";
+import { Commands } from "./basics";
 import { Icon } from "./icon";
-import { ProblemFacts } from "./show";
+import { Refused } from "./show";
 
 interface DialogProps {
   title: string;
@@ -34,9 +34,7 @@ export function Dialog({ title, close, children, class: name = "" }: DialogProps
       <div class="dialog-body">
         <header>
           <h2 id={id}>{title}</h2>
-          <button type="button" class="icon-button quiet" aria-label="Close" onClick={close}>
-            <Icon name="close" />
-          </button>
+          <button type="button" class="icon-button quiet" aria-label="Close" onClick={close}><Icon name="close" /></button>
         </header>
         {children}
       </div>
@@ -79,43 +77,18 @@ function Confirm({ action }: { action: Action }): VNode {
         {wrong && <p class="problem">{wrong.label} is not JSON.</p>}
         {action.typed && (
           <label class="field">
-            <span>
-              Type <b>{action.typed}</b> to confirm
-            </span>
+            <span>Type <b>{action.typed}</b> to confirm</span>
             <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" />
           </label>
         )}
-        {problem && (
-          <div class="problem" role="alert">
-            {problem.message}
-            <ProblemFacts problem={problem} />
-          </div>
-        )}
-        <Commands action={action} values={values} />
+        <Refused problem={problem} />
+        <Commands texts={[asCommand(action, values), curlCommand(action, values)]} />
         <footer>
-          <button type="button" class="button" onClick={close}>
-            Back
-          </button>
-          <button type="submit" class={`button ${action.isDangerous ? "danger-fill" : "primary"}`} disabled={!isReady}>
-            {action.verb}
-          </button>
+          <button type="button" class="button" onClick={close}>Back</button>
+          <button type="submit" class={`button ${action.isDangerous ? "danger-fill" : "primary"}`} disabled={!isReady}>{action.verb}</button>
         </footer>
       </form>
     </Dialog>
-  );
-}
-
-function Commands({ action, values }: { action: Action; values: Values }): VNode {
-  return (
-    <details class="commands">
-      <summary>The same from a terminal</summary>
-      {[asCommand(action, values), curlCommand(action, values)].map((text) => (
-        <div class="command" key={text.slice(0, 8)}>
-          <pre>{text}</pre>
-          <Copy text={text} label="Copy command" />
-        </div>
-      ))}
-    </details>
   );
 }
 
@@ -134,20 +107,14 @@ export function Field({ field, value, change }: { field: FieldSpec; value: strin
       <label for={id}>{field.label}</label>
       {field.kind === "select" ? (
         <select {...shared} onChange={(event) => change(event.currentTarget.value)}>
-          {field.options!.map((option) => (
-            <option key={option}>{option}</option>
-          ))}
+          {field.options!.map((option) => <option key={option}>{option}</option>)}
         </select>
       ) : field.kind === "json" || field.kind === "long" ? (
         <textarea {...shared} class={field.kind === "json" ? "mono" : ""} rows={field.kind === "json" ? 10 : 3} spellcheck={false} onInput={(event) => change(event.currentTarget.value)} />
       ) : (
         <input {...shared} inputMode={field.kind === "number" ? "numeric" : undefined} autocomplete="off" onInput={(event) => change(event.currentTarget.value)} />
       )}
-      {field.hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {field.hint}
-        </p>
-      )}
+      {field.hint && <p class="hint" id={`${id}-hint`}>{field.hint}</p>}
     </div>
   );
 }

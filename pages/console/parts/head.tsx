@@ -16,11 +16,7 @@ interface Props {
 export function Head({ title, sub, up, children }: Props): VNode {
   return (
     <header class="page-head">
-      {up && (
-        <a class="crumb" href={to([up.page])}>
-          {up.label} <Icon name="right" />
-        </a>
-      )}
+      {up && <a class="crumb" href={to([up.page])}>{up.label} <Icon name="right" /></a>}
       <h1>{title}</h1>
       {children && <div class="actions">{children}</div>}
       {sub && <div class="sub">{sub}</div>}

@@ -18,11 +18,7 @@ export function Help(): VNode | null {
         {[...seen.values()].map((binding) => (
           <div key={binding.keys}>
             <span>{binding.about}</span>
-            <span>
-              {binding.keys.split(" ").map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </span>
+            <span>{binding.keys.split(" ").map((key) => <kbd key={key}>{key}</kbd>)}</span>
           </div>
         ))}
       </div>

@@ -35,17 +35,9 @@ export function Payload({ text, name = "payload" }: { text: string; name?: strin
         <Copy text={node ? pretty(node) : text} />
       </div>
       {node ? (
-        <div class="json-tree">
-          <Tree node={node} depth={0} />
-        </div>
-      ) : (
-        <pre>{isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text}</pre>
-      )}
-      {isLong && !isWhole && (
-        <button type="button" class="button" onClick={() => setWhole(true)}>
-          Show all {bytes(text.length)}
-        </button>
-      )}
+        <div class="json-tree"><Tree node={node} depth={0} /></div>
+      ) : <pre>{isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text}</pre>}
+      {isLong && !isWhole && <button type="button" class="button" onClick={() => setWhole(true)}>Show all {bytes(text.length)}</button>}
     </div>
   );
 }
@@ -93,9 +85,7 @@ function Branch({ node, depth, open, close, size }: { node: Node; depth: number;
               </div>
             ))}
             {entries.length > shown && (
-              <button type="button" class="link" onClick={() => setShown(shown + 1_000)}>
-                {count(entries.length - shown)} more
-              </button>
+              <button type="button" class="link" onClick={() => setShown(shown + 1_000)}>{count(entries.length - shown)} more</button>
             )}
           </div>
           <span>{close}</span>

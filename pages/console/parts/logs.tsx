@@ -19,9 +19,7 @@ export function Logs({ id }: { id: string }): VNode {
     <>
       <nav class="strip" aria-label="Level">
         {["", ...LEVELS].map((one) => (
-          <a key={one} href={here({ level: one || null })} aria-current={one === level ? "true" : undefined}>
-            {one || "all"}
-          </a>
+          <a key={one} href={here({ level: one || null })} aria-current={one === level ? "true" : undefined}>{one || "all"}</a>
         ))}
       </nav>
       <Show of={logs} rows={4} empty={(data) => (data.items.length ? null : <p class="pad faint">Nothing was logged{level ? ` at level ${level}` : ""}.</p>)}>
@@ -29,9 +27,7 @@ export function Logs({ id }: { id: string }): VNode {
           <ol class="logs">
             {data.items.map((line) => (
               <li key={line.id} class={`log-${line.level.toLowerCase()}`}>
-                <time datetime={line.at} title={exact(line.at)}>
-                  {clock(line.at, true)}
-                </time>
+                <time datetime={line.at} title={exact(line.at)}>{clock(line.at, true)}</time>
                 <b>{line.level.toLowerCase()}</b>
                 <span>
                   {line.message}
@@ -60,9 +56,7 @@ export function Frames({ id }: { id: string }): VNode {
         <ol class="logs">
           {data.items.map((frame) => (
             <li key={frame.id}>
-              <time datetime={frame.at} title={exact(frame.at)}>
-                {clock(frame.at, true)}
-              </time>
+              <time datetime={frame.at} title={exact(frame.at)}>{clock(frame.at, true)}</time>
               <b>{frame.type}</b>
               {typeof frame.payload === "string" ? <span>{frame.payload}</span> : <Value value={frame.payload} />}
             </li>

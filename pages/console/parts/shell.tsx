@@ -70,17 +70,13 @@ export function Shell({ children }: { children: ComponentChildren }): VNode {
   useKeys(ENTRIES.filter((entry) => entry.key).map((entry) => ({ keys: `g ${entry.key}`, about: `Go to ${entry.label}`, run: () => document.getElementById(`nav-${entry.page}`)?.click() })));
   return (
     <div class={`shell ${isOpen ? "menu-open" : ""} ${isNarrow.value ? "narrow" : ""}`}>
-      <a class="skip" href="#main">
-        Skip to the content
-      </a>
+      <a class="skip" href="#main">Skip to the content</a>
       <Sidebar />
       <button type="button" class="scrim" aria-label="Close the menu" tabIndex={-1} onClick={() => setOpen(false)} />
       <div class="stage">
         <TopBar openMenu={() => setOpen(!isOpen)} isOpen={isOpen} />
         <Banners />
-        <main id="main" tabIndex={-1}>
-          {children}
-        </main>
+        <main id="main" tabIndex={-1}>{children}</main>
       </div>
     </div>
   );
@@ -124,24 +120,15 @@ function Account(): VNode {
           <span class="hidden">Tenant</span>
           <select value={tenant.value ?? ""} onChange={(event) => chooseTenant(event.currentTarget.value || null)}>
             <option value="">All tenants</option>
-            {tenants.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
+            {tenants.map((name) => <option key={name} value={name}>{name}</option>)}
           </select>
         </label>
       )}
+      {tenant.value && <a class="link small" href={to(["tenants", tenant.value])}>About {tenant.value}</a>}
       <div class="account-row">
         <Icon name="person" />
-        <span class="clip" title={caller?.roles.join(", ")}>
-          {caller?.name || caller?.key || (caller?.access === "open" ? "open access" : "…")}
-        </span>
-        {caller?.session_expires_at && (
-          <button type="button" class="link" onClick={() => void logOut()}>
-            Log out
-          </button>
-        )}
+        <span class="clip" title={caller?.roles.join(", ")}>{caller?.name || caller?.key || (caller?.access === "open" ? "open access" : "…")}</span>
+        {caller?.session_expires_at && <button type="button" class="link" onClick={() => void logOut()}>Log out</button>}
       </div>
     </div>
   );

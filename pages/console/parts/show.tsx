@@ -33,9 +33,7 @@ export function Loading({ rows = 6 }: { rows?: number }): VNode {
   return (
     <div class="loading" aria-busy="true" role="status">
       <span class="hidden">Loading</span>
-      {Array.from({ length: rows }, (_, at) => (
-        <span key={at} class="bone" />
-      ))}
+      {Array.from({ length: rows }, (_, at) => <span key={at} class="bone" />)}
     </div>
   );
 }
@@ -97,6 +95,17 @@ export function Failed({ problem, retry }: { problem: Problem; retry?: () => voi
   );
 }
 
+/** Why the server did not do what was asked. */
+export function Refused({ problem }: { problem: Problem | null }): VNode | null {
+  if (!problem) return null;
+  return (
+    <div class="problem" role="alert">
+      {problem.message}
+      <ProblemFacts problem={problem} />
+    </div>
+  );
+}
+
 export function ProblemFacts({ problem }: { problem: Problem }): VNode {
   return (
     <p class="faint small">
@@ -117,12 +126,8 @@ function Stale({ problem, at, retry }: { problem: Problem; at: number; retry: ()
   return (
     <div class="stale" role="status">
       <Icon name="cause" />
-      <span>
-        Shown as of {ago(at)}: {problem.message}
-      </span>
-      <button type="button" class="link" onClick={retry}>
-        Try again
-      </button>
+      <span>Shown as of {ago(at)}: {problem.message}</span>
+      <button type="button" class="link" onClick={retry}>Try again</button>
     </div>
   );
 }

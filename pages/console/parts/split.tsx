@@ -52,24 +52,12 @@ export function SplitEditor({ where, deployment }: { where: Place; deployment: D
         <div class="buttons">
           <span class="faint small">{choices.at(-1)!.id}:</span>
           {PRESETS.map((value) => (
-            <button key={value} type="button" class="button slim" onClick={() => set(choices.at(-1)!.id, value)}>
-              {percent(value)}
-            </button>
+            <button key={value} type="button" class="button slim" onClick={() => set(choices.at(-1)!.id, value)}>{percent(value)}</button>
           ))}
         </div>
-        {isChanged && (
-          <ul class="foretold" role="status">
-            {foretold(deployment, weights).map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
-        )}
+        {isChanged && <ul class="foretold" role="status">{foretold(deployment, weights).map((text) => <li key={text}>{text}</li>)}</ul>}
         <div class="buttons end">
-          {isChanged && (
-            <button type="button" class="button" onClick={() => setWeights(before)}>
-              Undo
-            </button>
-          )}
+          {isChanged && <button type="button" class="button" onClick={() => setWeights(before)}>Undo</button>}
           <button type="button" class="button primary" disabled={!isChanged || !may("operator")} title={may("operator") ? "" : "Needs the role operator."} onClick={save}>
             Change the split
           </button>

@@ -4,7 +4,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { go } from "../lib/address";
-import { useKeys } from "../lib/keys";
+import { useCursor, useKeys } from "../lib/keys";
 import { count } from "../lib/words";
 
 export interface Column<T> {
@@ -32,17 +32,16 @@ interface TableProps<T> {
 }
 
 export function Table<T>({ rows, columns, keyOf, href, label, chosen }: TableProps<T>): VNode {
-  const [at, setAt] = useState(-1);
-  const body = useRef<HTMLTableSectionElement>(null);
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? rows : rows.slice(0, SHOWN);
-  const move = (by: number): void => setAt((now) => Math.max(0, Math.min(shown.length - 1, now + by)));
+  const [at, move] = useCursor(shown, keyOf);
+  const body = useRef<HTMLTableSectionElement>(null);
   useKeys(
     href
       ? [
           { keys: "j", about: "Next row", run: () => move(1) },
           { keys: "k", about: "Previous row", run: () => move(-1) },
-          { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at]!)) },
+          { keys: "Enter", about: "Open the row", run: () => shown[at] && go(href(shown[at]!)) },
         ]
       : [],
   );

@@ -12,9 +12,7 @@ export function Toasts(): VNode {
         <div key={toast.id} class={`toast tone-${toast.tone}`}>
           <Icon name={toast.tone === "good" ? "check" : toast.tone === "danger" ? "cause" : "info"} />
           <span>{toast.text}</span>
-          <button type="button" class="icon-button quiet" aria-label="Dismiss" onClick={() => dismiss(toast.id)}>
-            <Icon name="close" />
-          </button>
+          <button type="button" class="icon-button quiet" aria-label="Dismiss" onClick={() => dismiss(toast.id)}><Icon name="close" /></button>
         </div>
       ))}
     </div>

@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { go } from "../lib/address";
-import { useKeys } from "../lib/keys";
+import { useCursor, useKeys } from "../lib/keys";
 import { Cells, Head, type Column } from "./table";
 
 const ROW = 36;
@@ -43,13 +43,12 @@ export function useVisible(count: number, row: number): { box: { current: HTMLDi
 
 export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, selected, select, more, busy }: Props<T>): VNode {
   const { box, look, first, end, height } = useVisible(rows.length, ROW);
-  const [at, setAt] = useState(-1);
+  const [at, step] = useCursor(rows, keyOf);
   useEffect(() => {
     if (more && end > rows.length - 20) more();
   }, [end, rows.length, more]);
   const move = (by: number): void => {
-    const next = Math.max(0, Math.min(rows.length - 1, at + by));
-    setAt(next);
+    const next = step(by);
     const element = box.current;
     if (!element) return;
     if (next * ROW < element.scrollTop + ROW) element.scrollTop = next * ROW - ROW;
@@ -60,15 +59,13 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
     if (!keys.delete(key)) keys.add(key);
     select(keys);
   };
-  useKeys(
-    [
-      { keys: "j", about: "Next row", run: () => move(1) },
-      { keys: "k", about: "Previous row", run: () => move(-1) },
-      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at]!)) },
-      { keys: "Escape", about: "Clear the selection", run: () => select(new Set()) },
-      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at]!)) },
-    ],
-  );
+  useKeys([
+    { keys: "j", about: "Next row", run: () => move(1) },
+    { keys: "k", about: "Previous row", run: () => move(-1) },
+    { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at]!)) },
+    { keys: "Escape", about: "Clear the selection", run: () => select(new Set()) },
+    { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at]!)) },
+  ]);
   const scrolled = (): void => {
     // A last event may come after the list has gone.
     look();

@@ -33,6 +33,8 @@ LOOK_EVERY_S = 0.3
 #: How long tasks may take to finish at a reload; later they continue in the new process.
 GRACE_S = 2.0
 KILL_AFTER_S = 10.0
+#: A worker that was killed starts again, unless it is killed again and again as it starts.
+SHORTEST_LIFE_S = 1.0
 PACK_FILE = "pack.yaml"
 #: Short, so that a host that was killed continues soon after it is started again.
 LEASE_MS = 5_000
@@ -133,6 +135,7 @@ class Supervisor:
         self._command = list(command)
         self._folders = folders
         self._child: subprocess.Popen[bytes] | None = None
+        self._started_at = 0.0
 
     def run(self) -> int:
         """Run until a signal arrives; return the exit code."""
@@ -163,6 +166,9 @@ class Supervisor:
                 output.note(f"reload: {_shown(changed)}")
                 self._wait(grace_s=GRACE_S)
                 self._start()
+            elif code == -signal.SIGKILL and time.monotonic() > self._started_at + SHORTEST_LIFE_S:
+                output.note("the worker was killed; starting it again")
+                self._start()
             elif code is not None and not reported:
                 if code == WRONG_USAGE and not reloads and not self._has_source():
                     return code
@@ -178,6 +184,7 @@ class Supervisor:
     def _start(self) -> None:
         # A file saved twice within a second would load from the stale bytecode of the first save.
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        self._started_at = time.monotonic()
         # In its own process group: Ctrl-C reaches only this process, which signals the child.
         self._child = subprocess.Popen(self._command, env=environment, start_new_session=True)
 

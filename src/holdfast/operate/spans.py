@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
+
+import msgspec
 
 from holdfast.model.executions import Event, Execution, Step
 from holdfast.operate.axis import Axis, fold
@@ -36,6 +39,8 @@ class Span:
     text: str = ""
     #: The execution that it is about, if it is another.
     execution: str | None = None
+    #: What a step used, such as tokens, if its result says so.
+    usage: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,22 @@ def of(
         work_share=sum(axis.place(end) - axis.place(start) for start, end in busy),
         now=until,
     )
+
+
+def of_members(members: Sequence[Execution], now: datetime) -> Spans:
+    """Return the spans of executions below each other: in line, then running."""
+    found: list[Span] = []
+    for row, member in enumerate(sorted(members, key=lambda one: (one.created_at, one.id))):
+        run = replace(_child(member, row), label=member.id.partition("~")[2] or member.kind)
+        started = member.started_at or member.completed_at
+        waited = replace(run, type="queue", since=member.created_at, until=started, state="over")
+        found += [waited, run] if member.started_at else [waited]
+    until = max([span.until or now for span in found], default=now)
+    since = min([span.since for span in found], default=now)
+    busy = _merged([(one.since, one.until or now) for one in found if one.type == "child"])
+    axis = fold(since, until, busy)
+    work = sum(axis.place(end) - axis.place(start) for start, end in busy)
+    return Spans(axis=axis, spans=tuple(found), rows=len(members), work_share=work, now=until)
 
 
 def _life(execution: Execution, history: Sequence[Event]) -> Iterator[Span]:
@@ -156,8 +177,35 @@ def _steps(steps: Iterable[Step], runs: Sequence[Span], row: int) -> Iterator[Sp
         since = max([*begun[-1:], *([last] if last else [])], default=step.at)
         last = step.at
         yield Span(
-            type="step", label=step.name, row=row, since=since, until=step.at, state="recorded"
+            type="step",
+            label=step.name,
+            row=row,
+            since=since,
+            until=step.at,
+            state="recorded",
+            usage=_usage(step.result),
         )
+
+
+def _usage(result: bytes) -> Mapping[str, int]:
+    """Return the numbers under `usage` of a result, as calls of models have them."""
+    if b'"usage"' not in result:
+        return {}
+    try:
+        found = msgspec.json.decode(result, type=_Result)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    usage = found.usage or (found.ok.usage if found.ok else None) or {}
+    return {name: value for name, value in usage.items() if isinstance(value, int)}
+
+
+class _Used(msgspec.Struct):
+    usage: dict[str, Any] | None = None
+
+
+class _Result(_Used):
+    #: A node of a flow records its outcome under `ok`.
+    ok: _Used | None = None
 
 
 def _child(child: Execution, row: int) -> Span:

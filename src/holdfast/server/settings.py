@@ -54,6 +54,8 @@ class ServerSettings:
     shared_metrics: Path | None = None
     #: Whether it runs for development, next to a worker or host of the developer.
     dev: bool = False
+    #: Whether something starts this process again when it dies, as `holdfast dev` does.
+    supervised: bool = False
     #: How long calls in flight may take to finish when the server stops.
     grace_s: float = 10.0
 
@@ -86,6 +88,11 @@ class ServerSettings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def may_crash(self) -> bool:
+        """Whether a caller may kill this process: only in development, and only from here."""
+        return self.supervised and self.is_loopback
 
     def trusts(self, address: str) -> bool:
         """Whether the caller at an address is a trusted peer."""

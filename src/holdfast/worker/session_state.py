@@ -73,7 +73,7 @@ class ChatState:
             claim = self._chat.claim
             return _encode(await self._engine.sessions.get_state(claim.id, claim.lease, step, name))
 
-        return _decode(await self._chat.recorded(step, make))
+        return state_of(await self._chat.recorded(step, make))
 
     async def set(self, name: str, value: Any, *, ttl: Duration | None = None) -> None:
         """Set a value, or remove it (None); it disappears after its `ttl`."""
@@ -101,7 +101,7 @@ class ChatState:
             sessions = self._engine.sessions
             return _encode(await sessions.set_state(claim.id, claim.lease, step, change))
 
-        return _decode(await self._chat.recorded(step, make))
+        return state_of(await self._chat.recorded(step, make))
 
 
 class SyncChatState:
@@ -147,6 +147,7 @@ def _encode(found: StateValue) -> bytes:
     return b"%d %d %b" % (found.version, found.changed, found.value or b"")
 
 
-def _decode(recorded: bytes) -> Versioned[Any]:
+def state_of(recorded: bytes) -> Versioned[Any]:
+    """Decode what a call about the state recorded."""
     version, changed, value = recorded.split(b" ", 2)
     return Versioned(_ANY.decode(value) if value else None, int(version), changed == b"1")

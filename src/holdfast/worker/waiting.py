@@ -243,10 +243,15 @@ class Waiting:
                 raise AttemptSuspended(f"waits for {step}")
             return _encode(answer.signals)
 
-        came = _decode(await self._context.once(step, wait))
-        if came and came[-1].name == "timeout" and came[-1].waitpoint is None:
+        came = signals_of(await self._context.once(step, wait))
+        if is_timeout(came):
             raise WaitTimedOut(f"no answer to {step} came in time")
         return came
+
+
+def is_timeout(came: Sequence[Signal]) -> bool:
+    """Whether a wait ended because its time was over."""
+    return bool(came) and came[-1].name == "timeout" and came[-1].waitpoint is None
 
 
 def unrecorded_answer(claim: Claim) -> tuple[str, bytes] | None:
@@ -361,7 +366,8 @@ def _encode(signals: Sequence[Signal]) -> bytes:
     )
 
 
-def _decode(recorded: bytes) -> list[Signal]:
+def signals_of(recorded: bytes) -> list[Signal]:
+    """Decode what a wait for signals recorded."""
     return [
         Signal(
             name=one.name,

@@ -53,9 +53,10 @@ def serve(target: str, app: App, settings: WorkerSettings, how: Serving) -> bool
 
     async def work() -> bool:
         note = output.nothing if how.as_json else output.note
+        is_supervised = bool(how.parent)
         async with (
             opened(app),
-            serving_http(app.engine, how.listen, note) as url,
+            serving_http(app.engine, how.listen, note, supervised=is_supervised) as url,
             following(how.member),
         ):
 
@@ -101,7 +102,11 @@ async def _hosting(
 
 @contextlib.asynccontextmanager
 async def serving_http(
-    engine: Engine, listen: str | None, note: Callable[[str], None]
+    engine: Engine,
+    listen: str | None,
+    note: Callable[[str], None],
+    *,
+    supervised: bool = False,
 ) -> AsyncIterator[str | None]:
     """Serve HTTP next to a worker or host; yield the URL, or None if HTTP cannot be served.
 
@@ -121,7 +126,12 @@ async def serving_http(
         try:
             doors = (Door(env=DEFAULT_ENV, name=EVERY),)
             settings = ServerSettings(
-                host=host, port=port, web_chats=doors, web_chat_files=FileLimits(), dev=True
+                host=host,
+                port=port,
+                web_chats=doors,
+                web_chat_files=FileLimits(),
+                dev=True,
+                supervised=supervised,
             )
             server = serving(engine, settings)
             _, url = await stack.enter_async_context(server)

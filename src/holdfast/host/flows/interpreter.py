@@ -27,7 +27,7 @@ from holdfast.host.flows.progress import (
 )
 from holdfast.host.flows.run import Run
 from holdfast.host.flows.runners import Runners
-from holdfast.host.flows.stages import BranchStage, ChatStage, Stage, TaskStage
+from holdfast.host.flows.stages import BranchStage, ChatStage, Stage, Talking, TaskStage
 from holdfast.host.flows.uses import outputs_used, refuse_tenant_state, uses_of
 from holdfast.host.flows.watching import Nobody, Watcher
 from holdfast.model.directives import MARK
@@ -115,12 +115,26 @@ class Flows:
         flow replaces the first flow for a user who is new at the endpoint.
         """
         stage = ChatStage(chat)
+        return await self.talk(stage, entry, state, chat=chat, welcome=welcome, direct=direct)
+
+    async def talk(
+        self,
+        stage: Talking,
+        entry: str,
+        state: Any = None,
+        *,
+        chat: Chat | None = None,
+        welcome: str | None = None,
+        direct: Direct | None = None,
+    ) -> Any:
+        """Converse on a stage. Without a chat, the conversation cannot start again or move."""
         kept = None if state is None else unpacked(state)
         for frame in kept.frames if kept else ():
             if frame.flow not in self.flows or frame.node not in self.flows[frame.flow].nodes:
                 problem = f"there is no node {frame.node} in flow {frame.flow} any more"
                 raise FlowFailed("flow_changed", problem)
         run = Run(self, stage, kept, chat)
+        self.watcher.began(run.state)
         if state is None:
             message = await stage.receive(None)
             run.begin(message)
@@ -130,9 +144,9 @@ class Flows:
                 await stage.say({"text": directive.text, "data": mark})
                 return mark
             first = directive.flow or entry
-            if welcome is not None and await chat.welcomes():
+            if welcome is not None and await stage.welcomes():
                 first = welcome
-                run.on_park = partial(chat.welcomes, done=True)
+                run.on_park = partial(stage.welcomes, done=True)
             run.enter(first, directive.given(message.payload))
         result = await run.to_the_end()
         await run.park()

@@ -78,6 +78,11 @@ class Run:
         #: Called once, when the first turn ends.
         self.on_park: Callable[[], Awaitable[object]] | None = None
 
+    @property
+    def state(self) -> FlowState:
+        """How far it has come; it changes while the flow runs."""
+        return self._state
+
     # Turns
 
     async def park(self) -> None:

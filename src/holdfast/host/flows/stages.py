@@ -125,6 +125,14 @@ class Stage(Protocol):
         ...
 
 
+class Talking(Stage, Protocol):
+    """What a conversation needs beside that."""
+
+    async def welcomes(self, *, done: bool = False) -> bool:
+        """Whether this session is the one that welcomes the user."""
+        ...
+
+
 def invocation(stage: Stage, flow: str, node: str, name: str, timeout_ms: int) -> Invocation:
     """Return who calls from a node; `name` names this run of the node, or a part of it."""
     place = stage.place
@@ -188,7 +196,7 @@ class TaskStage:
         point = await self._context.waitpoint(asked.name, schema=asked.schema, **options)
         condition = approval_condition(asked.name, asked.need)
         timeout = _seconds(asked.timeout_ms)
-        return _decision(
+        return decision(
             await self._context.wait_until(condition, point, name=asked.name, timeout=timeout)
         )
 
@@ -242,15 +250,11 @@ class ChatStage(TaskStage):
 
     @override
     async def say(self, activity: Mapping[str, Any]) -> None:
-        parts = {key: activity[key] for key in _PARTS if activity.get(key) is not None}
-        if "buttons" in parts:
-            parts["buttons"] = _buttons(parts["buttons"])
-        further = {key: value for key, value in activity.items() if key not in _PARTS}
-        if further:
-            data = parts.get("data")
-            given = data if isinstance(data, dict) else {} if data is None else {"data": data}
-            parts["data"] = {**further, **given}
-        await self._chat.say(**parts)
+        await self._chat.say(**parts_of(activity))
+
+    async def welcomes(self, *, done: bool = False) -> bool:
+        """Whether this session is the one that welcomes the user."""
+        return await self._chat.welcomes(done=done)
 
     @override
     async def receive(self, timeout_ms: int | None) -> ChatMessage:
@@ -272,7 +276,7 @@ class ChatStage(TaskStage):
             )
         except Denied as denied:
             return _denial(denied)
-        return _decision(signals)
+        return decision(signals)
 
     @override
     async def state(self, name: str) -> Any:
@@ -283,7 +287,21 @@ class ChatStage(TaskStage):
         return self._chat.typing() if reply else super().pen(node, reply=False)
 
 
-def _decision(signals: Sequence[Signal]) -> dict[str, Any]:
+def parts_of(activity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a chat says for an activity; what it does not know goes into `data`."""
+    parts = {key: activity[key] for key in _PARTS if activity.get(key) is not None}
+    if "buttons" in parts:
+        parts["buttons"] = _buttons(parts["buttons"])
+    further = {key: value for key, value in activity.items() if key not in _PARTS}
+    if further:
+        data = parts.get("data")
+        given = data if isinstance(data, dict) else {} if data is None else {"data": data}
+        parts["data"] = {**further, **given}
+    return parts
+
+
+def decision(signals: Sequence[Signal]) -> dict[str, Any]:
+    """Return what people decided, as a node gets it."""
     try:
         first, *others = approved(signals)
     except Denied as denied:

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from typing_extensions import override
 
+from holdfast.host.flows.progress import FlowState
+
 ON_ERROR = "on_error"
 ON_TIMEOUT = "on_timeout"
 
@@ -18,6 +20,10 @@ def route(number: int) -> str:
 class Watcher(Protocol):
     """Sees what flows do. An attempt that runs from the journal is seen again."""
 
+    def began(self, state: FlowState) -> None:
+        """See that a conversation begins or continues; the state changes while it runs."""
+        del state
+
     def entered(self, execution: str, flow: str, node: str) -> None:
         """See that a node is about to run."""
         ...
@@ -29,6 +35,10 @@ class Watcher(Protocol):
 
 class Nobody(Watcher):
     """Does not watch."""
+
+    @override
+    def began(self, state: FlowState) -> None:
+        pass
 
     @override
     def entered(self, execution: str, flow: str, node: str) -> None:

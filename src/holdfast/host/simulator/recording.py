@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -89,7 +89,7 @@ def _fake(call: Call, answer: Answer) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class _Steps:
+class Steps:
     """Steps as they become known; replies are collected until something else happens."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
@@ -112,15 +112,15 @@ def steps_of(entries: Sequence[Entry], decisions: Sequence[Decision]) -> list[di
     """Return the steps of a test: what was said and decided, and what was answered."""
     events: list[tuple[datetime, Entry | Decision]] = [(one.at, one) for one in entries]
     events += [(one.signal.at, one) for one in decisions]
-    found = _Steps()
+    found = Steps()
     # Replies can have the time of the decision that they follow. Lines keep their order.
     for _, event in sorted(events, key=lambda one: (one[0], isinstance(one[1], Entry))):
         if isinstance(event, Decision):
             found.act(_decided(event))
         elif event.direction == "in":
-            found.act(_said(event))
+            found.act(said(event.value))
         elif event.author is None:
-            found.replies.append(_expected(event.value))
+            found.replies.append(expected(event.value))
     found.finish()
     return found.steps
 
@@ -135,16 +135,19 @@ def _decided(decision: Decision) -> dict[str, Any]:
     return step
 
 
-def _said(entry: Entry) -> dict[str, Any]:
-    value = entry.value
+def said(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the step that says a message."""
     if "choice" in value:
         return {"click": str(value["choice"])}
-    if entry.text:
-        return {"say": entry.text}
-    return {"form": value["data"]} if isinstance(value.get("data"), dict) else {"event": value}
+    if isinstance(value.get("text"), str) and value["text"]:
+        return {"say": value["text"]}
+    return (
+        {"form": value["data"]} if isinstance(value.get("data"), dict) else {"event": dict(value)}
+    )
 
 
-def _expected(reply: dict[str, Any]) -> Any:
+def expected(reply: Mapping[str, Any]) -> Any:
+    """Return how a test expects a reply."""
     parts = {name: reply[name] for name in ("text", "card", "data") if reply.get(name) is not None}
     if buttons := reply.get("buttons"):
         parts["buttons"] = [button["value"] for button in buttons]

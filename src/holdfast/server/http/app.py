@@ -17,6 +17,7 @@ from holdfast.server.auth.throttle import Open, Rate
 from holdfast.server.auth.veils import Veils
 from holdfast.server.chat.doors import Doors
 from holdfast.server.claimers import Claimers
+from holdfast.server.console import crashing
 from holdfast.server.draining import Draining
 from holdfast.server.http import problems
 from holdfast.server.http.call import Services
@@ -76,6 +77,9 @@ def make_app(services: Services) -> ASGIApp:
     paths: Paths[ASGIApp] = Paths()
     for path, routes in _by_path().items():
         paths.add(path, Pipeline(services, routes))
+    if services.settings.may_crash:
+        (crash,) = crashing.routes.routes
+        paths.add(crash.path, Pipeline(services, {crash.method: crash}))
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         endpoint: ASGIApp

@@ -129,6 +129,7 @@ async def _caller(call: Call, identity: Identity) -> Caller:
     tenants = (identity.key_tenant,) if identity.key_tenant else await api_keys.tenants()
     is_open = await call.services.identities.is_open()
     chat = ("web_chat",) if settings.web_chats else ()
+    crash = ("crash",) if settings.may_crash else ()
     return Caller(
         key=identity.key,
         name=identity.name,
@@ -139,7 +140,7 @@ async def _caller(call: Call, identity: Identity) -> Caller:
         operator=identity.tenant is None,
         tenants=tenants[:MOST_TENANTS],
         more_tenants=len(tenants) > MOST_TENANTS,
-        features=(*await api_keys.features(), *chat),
+        features=(*await api_keys.features(), *chat, *crash),
         version=version("holdfast"),
         dev=settings.dev,
         access=Access.OPEN if is_open else Access.KEYED,

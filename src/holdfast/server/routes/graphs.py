@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
@@ -14,7 +15,8 @@ from holdfast.model.api_keys import Role
 from holdfast.model.bonds import OnParentEnd
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
-from holdfast.operate import layout
+from holdfast.model.listing import Filter
+from holdfast.operate import layout, spans
 from holdfast.operate.layered import Drawing
 from holdfast.server.auth import shown
 from holdfast.server.auth.attachments import check_limits
@@ -41,7 +43,7 @@ from holdfast.server.views.fields import (
     WaitMs,
 )
 from holdfast.server.views.graphs import GraphDetail, GraphPage, GraphSummary
-from holdfast.server.views.operability import LayoutView
+from holdfast.server.views.operability import LayoutView, WaterfallView
 
 routes: Routes = Routes("graphs", "Executions that start when others end.")
 
@@ -321,6 +323,24 @@ async def draw(call: Call, id: str) -> LayoutView:
 #: Drawings by graph and revision.
 _DRAWN: dict[tuple[str, int], Drawing] = {}
 _MOST_DRAWN = 50
+
+
+@routes.get("/v1/graphs/{id}/timeline", owner=GRAPH)
+async def of_graph(call: Call, id: str) -> WaterfallView:
+    """Read what the members of a graph did when, for drawing: in line, and running.
+
+    The axis folds long idle time. Only the first 500 members are shown.
+    """
+    tenant = await call.engine.graphs.owner(id)
+    found = await call.engine.list(
+        Filter(tenant=tenant, graph=id, oldest=True), limit=_MOST_MEMBERS
+    )
+    members = spans.of_members(found.items, datetime.now(UTC))
+    return WaterfallView.of(members, more=found.next_cursor is not None)
+
+
+#: Members that a timeline shows.
+_MOST_MEMBERS = 500
 
 
 async def _wait(call: Call, graph_id: str, wait_ms: int) -> None:

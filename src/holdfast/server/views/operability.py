@@ -263,6 +263,8 @@ class SpanView(View):
     text: Words
     #: The execution that it is about, if it is another.
     execution: str | None
+    #: What a step used, such as tokens, if its result says so.
+    usage: dict[str, int]
 
     @classmethod
     def of(cls, spans: Spans, span: Span) -> SpanView:
@@ -280,6 +282,7 @@ class SpanView(View):
             state=span.state,
             text=span.text,
             execution=shown.own_or_none(span.execution),
+            usage=dict(span.usage),
         )
 
 
@@ -323,6 +326,24 @@ class TimelineView(View):
             end=rfc3339(timeline.end),
             bars=[BarView.of(timeline, bar) for bar in timeline.bars],
             marks=[MarkView.of(timeline, mark) for mark in timeline.marks],
+        )
+
+
+class WaterfallView(View):
+    """What members of a graph did when, below each other."""
+
+    axis: list[AxisPartView]
+    spans: list[SpanView]
+    #: Whether there are more members than are shown.
+    more: bool
+
+    @classmethod
+    def of(cls, spans: Spans, *, more: bool) -> WaterfallView:
+        """Show members."""
+        return cls(
+            axis=[AxisPartView.of(part) for part in spans.axis.parts],
+            spans=[SpanView.of(spans, span) for span in spans.spans],
+            more=more,
         )
 
 
