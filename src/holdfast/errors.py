@@ -258,6 +258,12 @@ class GenerationNotFound(NotFound):
     code = "generation_not_found"
 
 
+class BulkNotFound(NotFound):
+    """The tenant has no bulk action with this id."""
+
+    code = "bulk_not_found"
+
+
 class RolloutNotFound(NotFound):
     """The deployment has no rollout with this id."""
 
@@ -520,6 +526,18 @@ class RolloutOver(Conflict):
     """The rollout is completed or aborted."""
 
     code = "rollout_over"
+
+
+class BulkConflict(Conflict):
+    """Another bulk action of the tenant has this id."""
+
+    code = "bulk_conflict"
+
+
+class SelectionChanged(Conflict):
+    """Clearly more or fewer executions match than expected; `context["count"]` is how many."""
+
+    code = "selection_changed"
 
 
 class StaleRollout(Conflict):

@@ -11,6 +11,7 @@ from holdfast.api.api_keys import ApiKeys
 from holdfast.api.archive import Archive
 from holdfast.api.audit import Audit
 from holdfast.api.budgets import Budgets
+from holdfast.api.bulk import BulkActions
 from holdfast.api.changes import Changes
 from holdfast.api.dead_replies import DeadReplies
 from holdfast.api.deployments import Deployments
@@ -60,6 +61,7 @@ class Engine(ABC):
     """Holdfast, near (`open_engine`) or over HTTP (`Client`)."""
 
     executions: Executions
+    bulk: BulkActions
     graphs: Graphs
     waitpoints: Waitpoints
     sessions: Sessions
