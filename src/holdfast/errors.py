@@ -720,6 +720,12 @@ class TooManyKeys(Conflict):
     code = "too_many_keys"
 
 
+class TooManyViews(Conflict):
+    """The API key has as many saved views as it can have."""
+
+    code = "too_many_views"
+
+
 class TooManySecrets(Conflict):
     """The tenant has as many secrets in this env as it can have."""
 

@@ -28,6 +28,7 @@ from holdfast.api.packs import Packs
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.rollouts import Rollouts
+from holdfast.api.saved_views import SavedViews
 from holdfast.api.schedules import Schedules
 from holdfast.api.secrets import Secrets
 from holdfast.api.sessions import Sessions
@@ -91,6 +92,7 @@ class Engine(ABC):
     feeds: Feeds
     changes: Changes
     operability: Operability
+    saved_views: SavedViews
 
     @abstractmethod
     async def pulse(self) -> Pulse:

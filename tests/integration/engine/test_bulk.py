@@ -27,6 +27,7 @@ from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.store.actors import acting_as
 from holdfast.testing.clock import Clock
+from holdfast.testing.polling import wait_for
 
 MAIL = Filter(kind="mail.send")
 
@@ -191,6 +192,10 @@ async def test_what_is_refused_is_counted_and_shown(engine: Engine) -> None:
     assert bulk.summary == "replay: 1 of 2, 1 refused"
 
 
+async def _at_least(engine: Engine, bulk_id: str, count: int) -> bool:
+    return (await engine.bulk.get(bulk_id)).done >= count
+
+
 async def test_an_aborted_action_stops_and_can_be_continued(engine: Engine) -> None:
     """What was cancelled stays so, the rest is untouched until the execution is replayed."""
     mails = await submitted(engine, 6)
@@ -198,8 +203,7 @@ async def test_an_aborted_action_stops_and_can_be_continued(engine: Engine) -> N
     await engine.bulk.start(new)
     async with claimed(engine) as claim:
         running = asyncio.create_task(runner_of(engine).carry_out(claim))
-        while (await engine.bulk.get(new.id)).done < 2:
-            await asyncio.sleep(0.01)
+        await wait_for(lambda: _at_least(engine, new.id, 2), timeout_s=60)
         aborted = await engine.bulk.abort(new.id, reason="wrong filter")
         await running
     assert aborted.state is State.CANCELLED
@@ -221,8 +225,7 @@ async def test_a_runner_that_stops_hands_its_action_over(engine: Engine) -> None
     await engine.bulk.start(new)
     async with claimed(engine) as claim:
         running = asyncio.create_task(runner_of(engine).carry_out(claim))
-        while not (await engine.bulk.get(new.id)).pending:
-            await asyncio.sleep(0.01)
+        await wait_for(lambda: _at_least(engine, new.id, 1), timeout_s=60)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running

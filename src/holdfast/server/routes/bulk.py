@@ -139,7 +139,6 @@ class BulkPage(View):
         "action": "cancel",
         "filter": {"kind": "mail.send", "state": "waiting"},
         "reason": "wrong address",
-        "dry_run": True,
     },
 )
 async def start(call: Call, body: BulkBody) -> Answer[SelectionView]:
