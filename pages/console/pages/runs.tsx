@@ -13,7 +13,7 @@ import { scope, tenant } from "../lib/session";
 import { ago, exact, now } from "../lib/time";
 import { brief, count, middle, phrase } from "../lib/words";
 import { Id, Span, Tags } from "../parts/basics";
-import { Bulk } from "../parts/bulk";
+import { AllMatching, Bulk } from "../parts/bulk";
 import { Head } from "../parts/head";
 import { FilterBar } from "../parts/filterbar";
 import { Icon } from "../parts/icon";
@@ -116,6 +116,7 @@ export function Runs(): VNode {
               Select all {count(runs.rows.length)} that are loaded
             </button>
           )}
+          {runs.total && runs.rows.length > 0 && tokens().length > 0 && <AllMatching total={runs.total.text} />}
         </footer>
       </section>
     </div>
