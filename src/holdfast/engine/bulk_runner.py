@@ -33,7 +33,7 @@ from holdfast.store.store import Store
 log: logging.Logger = logging.getLogger(__name__)
 
 #: A page takes about a second; another runner takes over after this time.
-LEASE_MS = 10_000
+LEASE_MS = 5_000
 _AT_ONCE = 4
 #: Claims are announced; this bounds how long a lost announcement can go unnoticed.
 POLL_S = 15.0
