@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ async def test_a_bulk_action_survives_its_processes(tmp_path: Path) -> None:
             args = ("server", "--listen", "127.0.0.1:0", "--store", url)
             for count in (1, 30):
                 with background(args, tmp_path) as process:
-                    await wait_for(lambda count=count: done(count), timeout_s=WAIT_S)
+                    await wait_for(partial(done, count), timeout_s=WAIT_S)
                     process.process.kill()
                     process.process.wait()
             with background(args, tmp_path):

@@ -72,6 +72,12 @@ class Queries(Domain):
         _, packed = await self._log(execution_id)
         return records.attempts(packed, self._sealing.errors_of(execution_id))
 
+    async def past(self, execution_id: str) -> tuple[list[Event], list[Attempt]]:
+        """Return what happened to it and its attempts, in one read."""
+        open_error = self._sealing.errors_of(execution_id)
+        born, packed = await self._log(execution_id)
+        return records.events(born, packed, open_error), records.attempts(packed, open_error)
+
     async def _log(self, execution_id: str) -> tuple[bytes, list[bytes]]:
         tag = self._store.tag_of(execution_id)
         born, packed = await self._call.read("hf_execution_history", tag, execution_id)
