@@ -209,35 +209,33 @@ class Routes:
         documented: Any = None,
     ) -> Callable[[Handler], Handler]:
         """Declare a route; the handler's signature provides the rest."""
-        roles = role if isinstance(role, tuple) else (role,)
 
         def declare(handler: Handler) -> Handler:
             hints = get_type_hints(handler)
-            self.routes.append(
-                Route(
-                    method=method,
-                    path=path,
-                    handler=handler,
-                    tag=self.tag,
-                    roles=roles,
-                    scope=Scope.OWNED if owner else scope,
-                    owner=owner,
-                    statuses=status if isinstance(status, tuple) else (status,),
-                    errors=tuple(errors),
-                    conflicts=tuple(conflicts),
-                    audit=audit or _default_log(method, roles),
-                    changes_store=changes_store,
-                    most_bytes=most_bytes,
-                    example=example,
-                    query_example=query_example or {},
-                    media_type=media_type,
-                    params=tuple(n for n in hints if n not in _SPECIAL),
-                    body=hints.get("body"),
-                    query=hints.get("query") or self._query(scope, hints.get("body")),
-                    reply=_reply_type(hints["return"]),
-                    documented=documented or _documented(hints.get("body")),
-                )
+            route = Route(
+                method=method,
+                path=path,
+                handler=handler,
+                tag=self.tag,
+                roles=_several(role),
+                scope=Scope.OWNED if owner else scope,
+                owner=owner,
+                statuses=_several(status),
+                errors=tuple(errors),
+                conflicts=tuple(conflicts),
+                audit=audit or _default_log(method, _several(role)),
+                changes_store=changes_store,
+                most_bytes=most_bytes,
+                example=example,
+                query_example=query_example or {},
+                media_type=media_type,
+                params=tuple(n for n in hints if n not in _SPECIAL),
+                body=hints.get("body"),
+                query=hints.get("query") or self._query(scope, hints.get("body")),
+                reply=_reply_type(hints["return"]),
+                documented=documented or _documented(hints.get("body")),
             )
+            self.routes.append(route)
             return handler
 
         return declare
@@ -248,6 +246,10 @@ class Routes:
 
 
 _SPECIAL = frozenset({"call", "body", "query", "return"})
+
+
+def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _documented(body: Any) -> Any:
