@@ -258,6 +258,12 @@ class GenerationNotFound(NotFound):
     code = "generation_not_found"
 
 
+class BulkNotFound(NotFound):
+    """The tenant has no bulk action with this id."""
+
+    code = "bulk_not_found"
+
+
 class RolloutNotFound(NotFound):
     """The deployment has no rollout with this id."""
 
@@ -522,6 +528,18 @@ class RolloutOver(Conflict):
     code = "rollout_over"
 
 
+class BulkConflict(Conflict):
+    """Another bulk action of the tenant has this id."""
+
+    code = "bulk_conflict"
+
+
+class SelectionChanged(Conflict):
+    """Clearly more or fewer executions match than expected; `context["count"]` is how many."""
+
+    code = "selection_changed"
+
+
 class StaleRollout(Conflict):
     """The rollout has changed; `context["version"]` is its version."""
 
@@ -700,6 +718,12 @@ class TooManyKeys(Conflict):
     """The store reached its maximum number of API keys."""
 
     code = "too_many_keys"
+
+
+class TooManyViews(Conflict):
+    """The API key has as many saved views as it can have."""
+
+    code = "too_many_views"
 
 
 class TooManySecrets(Conflict):

@@ -19,14 +19,17 @@ from holdfast.engine import Engine
 from holdfast.fencing import Ask, Leases
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.host import packs
+from holdfast.model.bulk import BulkAction, NewBulk
 from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
 from holdfast.model.endpoints import NewEndpoint
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.files import FileLimits
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
+from holdfast.model.listing import Filter
 from holdfast.model.revisions import Gate
 from holdfast.model.rollouts import Step
+from holdfast.model.saved_views import SavedView
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, MessageWait, NewReply
@@ -53,6 +56,16 @@ ARCHIVE = packs.build(pack_of())
 
 async def _execution(engine: Engine, tenant: str) -> str:
     return (await engine.submit("mail.send", tenant=tenant, input=b'{"to":"ann"}')).id
+
+
+async def _bulk(engine: Engine, tenant: str) -> str:
+    """Make a bulk action on executions that there are not."""
+    wanted = Filter(tenant=tenant, lane=f"lane-{new_id()}")
+    return (await engine.bulk.start(NewBulk(action=BulkAction.CANCEL, wanted=wanted))).id
+
+
+async def _saved_view(engine: Engine, _tenant: str) -> str:
+    return (await engine.saved_views.put(SavedView(name="Failed today", page="runs"))).name
 
 
 async def _worker(engine: Engine, tenant: str) -> str:
@@ -311,6 +324,8 @@ async def claimed(engine: Engine, lane: str) -> Claim:
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
+    "bulk.id": _bulk,
+    "saved_views.name": _saved_view,
     "instance": _worker,
     "key": _key,
     "lane": _lane,

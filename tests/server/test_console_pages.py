@@ -339,6 +339,50 @@ async def test_keys_work_from_the_moment_rows_are_there(scene: Scene) -> None:
         await expect(visit.page.locator(".virtual tr.chosen")).to_have_count(1)
 
 
+async def test_all_runs_that_match_are_cancelled_as_a_run(scene: Scene) -> None:
+    """The dialog shows the count and the command; the page of the action shows how far it is."""
+    items = [{"kind": "spam", "id": f"spam-{number}"} for number in range(12)]
+    await ask(scene.client, "POST", "/v1/executions:batch", items=items)
+    async with visiting(scene) as visit:
+        page = visit.page
+        await visit.open("runs?kind=spam&state=waiting")
+        await expect(visit.rows).to_have_count(12)
+        await page.get_by_text("All 12 that match").click()
+        await page.get_by_role("button", name="Cancel …").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog).to_contain_text("Cancel: 12 runs")
+        await dialog.get_by_role("textbox", name="Reason").fill("junk")
+        await dialog.get_by_text("The same from a terminal").click()
+        await expect(dialog).to_contain_text("holdfast bulk cancel --state waiting --kind spam")
+        await expect(dialog.get_by_role("button", name="Cancel 12")).to_be_disabled()
+        await dialog.get_by_label("to confirm").fill("12")
+        await dialog.get_by_role("button", name="Cancel 12").click()
+        heading = page.get_by_role("heading", level=1)
+        await expect(heading).to_contain_text("holdfast.bulk", timeout=30_000)
+        await expect(page.locator(".page-head .chip")).to_have_text("Completed", timeout=30_000)
+        await visit.open("runs?kind=spam&state=cancelled")
+        await expect(visit.rows).to_have_count(12)
+
+
+async def test_views_are_kept_in_the_store(scene: Scene) -> None:
+    """A view that one browser saves is there in another, until it is removed."""
+    async with visiting(scene) as visit:
+        page = visit.page
+        await visit.open("runs?state=failed")
+        await page.get_by_text("Views").click()
+        await page.get_by_label("Name of the view").fill("My failures")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("button", name="My failures", exact=True)).to_be_visible()
+    async with visiting(scene) as visit:
+        page = visit.page
+        await visit.open("runs")
+        await page.get_by_text("Views").click()
+        await page.get_by_role("button", name="My failures", exact=True).click()
+        await expect(page).to_have_url(f"{scene.url}/console/runs?state=failed")
+        await page.get_by_role("button", name="Remove the view My failures").click()
+        await expect(page.get_by_role("button", name="My failures", exact=True)).to_have_count(0)
+
+
 async def test_questions_are_answered_by_keyboard(scene: Scene) -> None:
     """Next, approve, confirm; the next question is there at once."""
     async with visiting(scene) as visit:

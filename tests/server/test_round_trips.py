@@ -36,7 +36,6 @@ SEVERAL = {
         "hf_execution_describe",
         "hf_execution_history",
         "hf_execution_steps",
-        "hf_execution_history",
     ],
     "GET /v1/graphs/{id}": ["hf_graph_describe", "hf_graph_members"],
     "GET /v1/graphs/{id}/layout": ["hf_graph_describe", "hf_graph_members"],

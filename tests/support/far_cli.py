@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from holdfast.cli.main import run
 from holdfast.engine import Engine, open_engine
+from holdfast.model.bulk import BulkAction, NewBulk
 from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.frames import NewFrame
+from holdfast.model.listing import Filter
 from holdfast.model.revisions import Gate
 from holdfast.model.rollouts import Step
 from holdfast.model.session_keys import SessionKey
@@ -106,6 +108,13 @@ class Place:
         """Submit an execution to a lane of its own."""
         tags = {"name": name}
         await self.engine.submit("work", id=name, lane=name, tags=tags, input=b'{"n": 1.50}')
+
+    async def bulk(self, name: str) -> None:
+        """Let a bulk action `b-` of its name cancel an execution."""
+        await self.waiting(name)
+        new = NewBulk(id=f"b-{name}", action=BulkAction.CANCEL, wanted=Filter(lane=name))
+        await self.engine.bulk.start(new)
+        await self.engine.wait(new.id, timeout_s=60)
 
     async def active(self, name: str) -> Claim:
         """Submit an execution and claim it."""

@@ -6,7 +6,7 @@ export interface Calls {
   "GET /v1/admin/keyring": { query: {}; body: undefined; reply: api.RingView };
   "POST /v1/admin/keyring/rotate": { query: {}; body: api.RotateBody; reply: api.RotatedView };
   "GET /v1/archive": { query: {}; body: undefined; reply: api.ArchiveView };
-  "GET /v1/archive/executions": { query: { tenant?: string; state?: string; lane?: string; kind?: string; kind_prefix?: string; tag?: string; text?: string; id_prefix?: string; graph?: string; parent?: string; since?: string; until?: string; limit?: number; cursor?: string }; body: undefined; reply: api.ExecutionPage };
+  "GET /v1/archive/executions": { query: { tenant?: string; limit?: number; cursor?: string; state?: string; lane?: string; kind?: string; kind_prefix?: string; tag?: string; text?: string; id_prefix?: string; graph?: string; parent?: string; since?: string; until?: string }; body: undefined; reply: api.ExecutionPage };
   "GET /v1/archive/executions/{id}": { query: { tenant?: string }; body: undefined; reply: api.ExecutionView };
   "GET /v1/archive/executions/{id}/export": { query: { tenant?: string }; body: undefined; reply: api.Json };
   "GET /v1/archive/executions/{id}/history": { query: { limit?: number; cursor?: string; tenant?: string }; body: undefined; reply: api.ExecutionsEventPage };
@@ -25,6 +25,10 @@ export interface Calls {
   "POST /v1/budgets/{id}/settle": { query: { tenant?: string }; body: api.BudgetsSettleBody; reply: api.ChargeView };
   "POST /v1/budgets/{id}/usage": { query: { tenant?: string }; body: api.UsageBody; reply: api.ChargeView };
   "GET /v1/budgets:total": { query: { tenant?: string }; body: undefined; reply: api.BudgetsTotalView };
+  "POST /v1/bulk": { query: {}; body: api.BulkBody; reply: api.SelectionView };
+  "GET /v1/bulk": { query: { tenant?: string }; body: undefined; reply: api.BulkPage };
+  "GET /v1/bulk/{id}": { query: { tenant?: string }; body: undefined; reply: api.BulkView };
+  "POST /v1/bulk/{id}/abort": { query: { tenant?: string }; body: api.BulkReasonBody; reply: api.BulkView };
   "POST /v1/conversations/{name}/activities": { query: {}; body: api.ConversationsSendBody; reply: api.AnswerView };
   "POST /v1/conversations/{name}/deliver": { query: {}; body: api.DeliverBody; reply: api.DeliveredView };
   "GET /v1/counts": { query: { tenant?: string }; body: undefined; reply: api.CountPage };
@@ -65,7 +69,7 @@ export interface Calls {
   "POST /v1/envs/{env}/tenants/{tenant}/activities": { query: {}; body: api.HandleBody; reply: api.AnswerView };
   "GET /v1/events": { query: { after?: string; tenant?: string; types?: string }; body: undefined; reply: undefined };
   "POST /v1/executions": { query: { check?: boolean }; body: api.ExecutionBody; reply: api.SubmittedView };
-  "GET /v1/executions": { query: { tenant?: string; state?: string; lane?: string; kind?: string; kind_prefix?: string; tag?: string; text?: string; id_prefix?: string; graph?: string; parent?: string; since?: string; until?: string; limit?: number; cursor?: string; error_type?: string; order?: "newest" | "oldest"; total?: boolean; why?: boolean }; body: undefined; reply: api.ListPage };
+  "GET /v1/executions": { query: { tenant?: string; limit?: number; cursor?: string; error_type?: string; order?: "newest" | "oldest"; total?: boolean; why?: boolean; state?: string; lane?: string; kind?: string; kind_prefix?: string; tag?: string; text?: string; id_prefix?: string; graph?: string; parent?: string; since?: string; until?: string }; body: undefined; reply: api.ListPage };
   "GET /v1/executions/{id}": { query: { tenant?: string }; body: undefined; reply: api.ExecutionView };
   "GET /v1/executions/{id}/attempts": { query: { limit?: number; cursor?: string; tenant?: string }; body: undefined; reply: api.AttemptPage };
   "POST /v1/executions/{id}/cancel": { query: { tenant?: string }; body: api.OperatorCallsReasonBody; reply: api.StateView };
@@ -112,6 +116,7 @@ export interface Calls {
   "POST /v1/executions/{id}/welcome": { query: { tenant?: string }; body: api.WelcomeBody; reply: api.WelcomeView };
   "POST /v1/executions:batch": { query: { check?: boolean }; body: api.BatchBody; reply: api.BatchView };
   "GET /v1/executions:causes": { query: { tenant?: string; kind?: string; since?: string; until?: string; limit?: number }; body: undefined; reply: api.CausePage };
+  "GET /v1/find": { query: { id: string; tenant?: string }; body: undefined; reply: api.FoundPage };
   "POST /v1/graphs": { query: { check?: boolean }; body: api.GraphBody; reply: api.SubmittedGraphView };
   "GET /v1/graphs": { query: { tenant?: string; state?: "cancelled" | "completed" | "failed" | "running"; limit?: number; cursor?: string }; body: undefined; reply: api.GraphPage };
   "GET /v1/graphs/{id}": { query: { wait_ms?: number; tenant?: string }; body: undefined; reply: api.GraphDetail };
@@ -206,6 +211,9 @@ export interface Calls {
   "GET /v1/snapshot": { query: {}; body: undefined; reply: api.SnapshotView };
   "GET /v1/tasks": { query: { tenant?: string }; body: undefined; reply: api.TaskPage };
   "POST /v1/tasks": { query: {}; body: Record<string, Record<string, api.Json>>; reply: api.PublishedView };
+  "GET /v1/views": { query: {}; body: undefined; reply: api.SavedViewPage };
+  "PUT /v1/views/{name}": { query: {}; body: api.SavedViewBody; reply: api.SavedViewView };
+  "DELETE /v1/views/{name}": { query: {}; body: undefined; reply: undefined };
   "GET /v1/waitpoints": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.InboxPage };
   "GET /v1/webhooks/secret": { query: { tenant?: string }; body: undefined; reply: api.WebhooksSecretView };
   "GET /v1/workers": { query: { limit?: number; cursor?: string }; body: undefined; reply: api.WorkerPage };

@@ -87,6 +87,7 @@ const PAGES: Record<string, string[]> = {
   workers: ["workers", ""],
   lane: ["workers", "lane"],
   queue: ["queues"],
+  message: ["queues"],
   schedule: ["schedules", "id"],
   quota: ["limits", "id"],
   budget: ["limits", "id"],

@@ -15,7 +15,7 @@ import { ago, exact, now } from "../lib/time";
 import { tell } from "../lib/toasts";
 import { brief, count, middle, phrase } from "../lib/words";
 import { Id, Span, Tags } from "../parts/basics";
-import { Bulk } from "../parts/bulk";
+import { AllMatching, Bulk } from "../parts/bulk";
 import { Head } from "../parts/head";
 import { FilterBar } from "../parts/filterbar";
 import { Icon } from "../parts/icon";
@@ -118,6 +118,7 @@ export function Runs(): VNode {
               Select all {count(runs.rows.length)} that are loaded
             </button>
           )}
+          {runs.total && runs.rows.length > 0 && tokens().length > 0 && <AllMatching total={runs.total.text} />}
         </footer>
       </section>
     </div>

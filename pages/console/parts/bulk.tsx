@@ -1,9 +1,10 @@
-// One action on the runs that are selected: a call for each, and what was refused.
+// One action on the runs that are selected, with a call for each; or on all that match, by the server.
 
 import type { TargetedSubmitEvent, VNode } from "preact";
 import { useState } from "preact/hooks";
 
 import { quoted } from "../lib/action";
+import { askForAll, LABELS, type Verb as AnyVerb } from "../lib/bulk_actions";
 import { call, Problem } from "../lib/call";
 import { reloadAll } from "../lib/live";
 import type { Row } from "../lib/runs";
@@ -46,6 +47,22 @@ export function Bulk({ rows, done, selected }: Props): VNode {
       </button>
       {verb && <OfSelected verb={verb} ids={[...selected]} rows={rows} close={close} />}
     </div>
+  );
+}
+
+/** What can be done to every run that matches, loaded or not. */
+export function AllMatching({ total }: { total: string }): VNode {
+  return (
+    <details class="menu-box up">
+      <summary class="link">All {total} that match …</summary>
+      <div class="menu-list">
+        {(Object.keys(LABELS) as AnyVerb[]).map((verb) => (
+          <button key={verb} type="button" class="link" disabled={!may("operator")} title={may("operator") ? "" : "Needs the role operator."} onClick={() => void askForAll(verb)}>
+            {LABELS[verb]} …
+          </button>
+        ))}
+      </div>
+    </details>
   );
 }
 

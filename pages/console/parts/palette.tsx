@@ -27,7 +27,7 @@ interface Hit {
   href: string;
 }
 
-const ICONS: Record<string, IconName> = { execution: "runs", graph: "graph", waitpoint: "inbox", session: "session", worker: "worker", key: "key", queue: "queue", schedule: "schedule", deployment: "deployment", request: "audit" };
+const ICONS: Record<string, IconName> = { execution: "runs", graph: "graph", waitpoint: "inbox", session: "session", worker: "worker", key: "key", queue: "queue", message: "queue", schedule: "schedule", deployment: "deployment", request: "audit" };
 
 export function Palette(): VNode | null {
   return isPaletteOpen.value ? <Open /> : null;
@@ -53,7 +53,7 @@ function Open(): VNode {
       try {
         const items = await find(text, control.signal);
         if (control.signal.aborted) return;
-        setFound(items.map((item) => ({ title: item.title, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.id) ?? "" })));
+        setFound(items.map((item) => ({ title: item.title === item.id ? item.id : `${item.title} ${item.id}`, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.within ?? item.id) ?? "" })));
       } catch {
         // A text that is no id finds nothing; pages are found without the server.
       }

@@ -1,9 +1,11 @@
-// Views: filters with a name, ready-made ones and those that this browser keeps.
+// Views: filters with a name, ready-made ones and those that the store keeps for this key.
 
 import type { TargetedSubmitEvent, VNode } from "preact";
 
 import { go, place, to } from "../lib/address";
-import { kept } from "../lib/choices";
+import { call, Problem } from "../lib/call";
+import { useLoad } from "../lib/load";
+import { tell } from "../lib/toasts";
 import { Icon } from "./icon";
 
 const PRESETS: [string, Record<string, string>][] = [
@@ -13,18 +15,21 @@ const PRESETS: [string, Record<string, string>][] = [
   ["Waiting for people", { state: "suspended", order: "oldest" }],
 ];
 
-const own = kept<Record<string, string>>("views", {});
-
 export function Views({ page }: { page: string }): VNode {
-  const open = (query: string): void => go(`${to([page], { tenant: null })}?${query}`);
+  const views = useLoad((signal) => call("GET /v1/views", { signal }), []);
+  const change = async (work: Promise<unknown>): Promise<void> => {
+    try {
+      await work;
+    } catch (error) {
+      tell(error instanceof Problem ? error.message : String(error), "danger");
+    }
+    views.reload();
+  };
   const save = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
-    if (name) own.value = { ...own.value, [name]: place.value.query.toString() };
+    if (name) void change(call("PUT /v1/views/{name}", { path: { name }, body: { page, query: place.value.query.toString() } }));
     event.currentTarget.reset();
-  };
-  const drop = (name: string): void => {
-    own.value = Object.fromEntries(Object.entries(own.value).filter(([one]) => one !== name));
   };
   return (
     <details class="menu-box">
@@ -37,16 +42,18 @@ export function Views({ page }: { page: string }): VNode {
             {name}
           </button>
         ))}
-        {Object.entries(own.value).map(([name, query]) => (
-          <span class="view-row" key={name}>
-            <button type="button" class="link" onClick={() => open(query)}>
-              {name}
-            </button>
-            <button type="button" class="icon-button quiet" aria-label={`Remove the view ${name}`} onClick={() => drop(name)}>
-              <Icon name="close" />
-            </button>
-          </span>
-        ))}
+        {views.data?.items
+          .filter((view) => view.page === page)
+          .map(({ name, query }) => (
+            <span class="view-row" key={name}>
+              <button type="button" class="link" onClick={() => go(`${to([page], { tenant: null })}?${query}`)}>
+                {name}
+              </button>
+              <button type="button" class="icon-button quiet" aria-label={`Remove the view ${name}`} onClick={() => void change(call("DELETE /v1/views/{name}", { path: { name } }))}>
+                <Icon name="close" />
+              </button>
+            </span>
+          ))}
         <form class="view-row" onSubmit={save}>
           <input name="name" placeholder="Save this view as" aria-label="Name of the view" />
           <button type="submit" class="button slim">

@@ -11,6 +11,7 @@ from holdfast.api.api_keys import ApiKeys
 from holdfast.api.archive import Archive
 from holdfast.api.audit import Audit
 from holdfast.api.budgets import Budgets
+from holdfast.api.bulk import BulkActions
 from holdfast.api.changes import Changes
 from holdfast.api.dead_replies import DeadReplies
 from holdfast.api.deployments import Deployments
@@ -29,6 +30,7 @@ from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.redactions import Redactions
 from holdfast.api.rollouts import Rollouts
+from holdfast.api.saved_views import SavedViews
 from holdfast.api.schedules import Schedules
 from holdfast.api.secrets import Secrets
 from holdfast.api.sessions import Sessions
@@ -62,6 +64,7 @@ class Engine(ABC):
     """Holdfast, near (`open_engine`) or over HTTP (`Client`)."""
 
     executions: Executions
+    bulk: BulkActions
     graphs: Graphs
     waitpoints: Waitpoints
     sessions: Sessions
@@ -93,6 +96,7 @@ class Engine(ABC):
     feeds: Feeds
     changes: Changes
     operability: Operability
+    saved_views: SavedViews
 
     @abstractmethod
     async def pulse(self) -> Pulse:

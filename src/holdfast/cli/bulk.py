@@ -1,119 +1,202 @@
-"""Change every execution that matches a filter: replay ended ones, resume suspended ones."""
+"""`holdfast bulk`: one action on many: cancel, replay, prioritize, resubmit, show, ls, abort."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from holdfast.cli.terminal import opening, output
-from holdfast.errors import HoldfastError
-from holdfast.model import bounds
-from holdfast.model.executions import Execution
-from holdfast.model.listing import Filter
-from holdfast.model.states import Hold
+import typer
+
+from holdfast.cli.matching import Matching
+from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.bundles import Bundle, spread
+from holdfast.cli.terminal.groups import Verbs
+from holdfast.cli.terminal.options import JsonOption, Reason, StoreOption
+from holdfast.model.bulk import DEFAULT_RATE, Bulk, BulkAction, NewBulk, Preview
+from holdfast.model.filter_words import words_of
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
 
-Act = Callable[["Engine", str], Awaitable[object]]
-Matches = Callable[["Engine", Execution], Awaitable[bool]]
+app: typer.Typer = typer.Typer(cls=Verbs)
+
+_LOOK_S = 0.5
+
+BulkId = Annotated[str, typer.Argument(metavar="ID", help="The id of the bulk action.")]
+TenantOption = Annotated[
+    str | None, typer.Option("--tenant", help="Its tenant.", show_default="default")
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What to do with each execution that matches."""
+@dataclass(frozen=True, kw_only=True)
+class How(Bundle):
+    """How to carry a bulk action out."""
 
-    #: `replay` or `resume`.
-    verb: str
-    act: Act
-    #: Decides what a list cannot filter.
-    matches: Matches
-    #: Only list the executions.
-    dry_run: bool
-
-
-@dataclass(slots=True)
-class Report:
-    """The executions that were changed, and those that were refused."""
-
-    #: `replay` or `resume`.
-    verb: str
-    #: They were only listed.
-    dry_run: bool
-    changed: list[str] = field(default_factory=list)
-    refused: list[dict[str, str]] = field(default_factory=list)
-
-    @property
-    def done(self) -> str:
-        """The verb in the past: `replayed`, `resumed`."""
-        return f"{self.verb.removesuffix('e')}ed"
-
-    def view(self) -> dict[str, Any]:
-        """Return the report as a JSON value."""
-        return {"dry_run": self.dry_run, self.done: self.changed, "refused": self.refused}
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only count the executions and show the first.")
+    ] = False
+    expected: Annotated[
+        int | None,
+        typer.Option("--expect", metavar="N", help="Start only if about this many match."),
+    ] = None
+    rate: Annotated[
+        int, typer.Option("--rate", metavar="N", help="How many in a second, at most.")
+    ] = DEFAULT_RATE
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Print the progress until it is over.")
+    ] = False
+    reason: Reason = ""
+    store: StoreOption = None
+    as_json: JsonOption = False
 
 
-def run(change: Change, query: Filter, store: str | None, *, as_json: bool) -> None:
-    """Change the executions of a list, and print the report."""
-    report = opening.ask(store, lambda engine: _run(engine, change, query))
-    output.emit(report.view()) if as_json else _show(report)
+@app.command()
+@spread
+def cancel(*, matching: Matching, how: How) -> None:
+    """Cancel every execution that matches and has not ended."""
+    _start(BulkAction.CANCEL, matching, how)
 
 
-async def _run(engine: Engine, change: Change, query: Filter) -> Report:
-    """Change the matching executions one by one; a refusal does not stop the others."""
-    report = Report(change.verb, change.dry_run)
-    async for execution in _listed(engine, query):
-        if not await change.matches(engine, execution):
-            continue
-        try:
-            if not change.dry_run:
-                await change.act(engine, execution.id)
-        except HoldfastError as error:
-            refusal = {"id": execution.id, "code": error.code, "message": error.message}
-            report.refused.append(refusal)
-        else:
-            report.changed.append(execution.id)
-    return report
+@app.command()
+@spread
+def replay(*, matching: Matching, how: How) -> None:
+    """Run every ended execution that matches again, from the beginning."""
+    _start(BulkAction.REPLAY, matching, how)
 
 
-async def _listed(engine: Engine, query: Filter) -> AsyncIterator[Execution]:
-    """Return the executions. Pages go by birth, so none that changes its state comes twice."""
-    cursor = None
-    while True:
-        page = await engine.list(query, limit=bounds.PAGE_ITEMS, cursor=cursor)
-        for execution in page.items:
-            yield execution
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+@app.command()
+@spread
+def prioritize(
+    *,
+    priority: Annotated[
+        int, typer.Option("--priority", metavar="N", help="-1000 to 1000; higher is sooner.")
+    ],
+    matching: Matching,
+    how: How,
+) -> None:
+    """Change the priority of every execution that matches and has not ended."""
+    _start(BulkAction.PRIORITIZE, matching, how, priority)
 
 
-def has_error(error_type: str | None) -> Matches:
-    """Match executions that ended with a type of error, which lists do not include; None: any."""
-
-    async def matches(engine: Engine, execution: Execution) -> bool:
-        if error_type is None:
-            return True
-        error = (await engine.describe(execution.id)).error or {}
-        return error.get("type") == error_type
-
-    return matches
+@app.command()
+@spread
+def resubmit(*, matching: Matching, how: How) -> None:
+    """Submit a copy of every execution that matches, with the same input."""
+    _start(BulkAction.RESUBMIT, matching, how)
 
 
-async def is_misfit(_engine: Engine, execution: Execution) -> bool:
-    """Whether an execution is suspended because its code does not fit its journal."""
-    return execution.hold is Hold.CODE
+def _start(action: BulkAction, matching: Matching, how: How, priority: int | None = None) -> None:
+    new = NewBulk(
+        action=action,
+        wanted=matching.filter,
+        reason=how.reason,
+        priority=priority,
+        rate=how.rate,
+        expected=how.expected,
+    )
+    if how.dry_run:
+        preview = opening.ask(how.store, lambda engine: engine.bulk.preview(new))
+        output.emit(_selection(preview)) if how.as_json else _show_preview(action, preview)
+        return
+
+    async def work(engine: Engine) -> Bulk:
+        made = await engine.bulk.start(new)
+        return await _watched(engine, made, as_json=how.as_json) if how.watch else made
+
+    made = opening.ask(how.store, work)
+    output.answer(_view(made), _sentence(made), as_json=how.as_json)
 
 
-def _show(report: Report) -> None:
-    """Print the report for people."""
-    for execution_id in report.changed:
-        verb = f"would {report.verb}" if report.dry_run else report.done
-        output.say(f"{verb} {execution_id}")
-    for refusal in report.refused:
-        output.note(f"{refusal['id']}: {refusal['message']} ({refusal['code']})")
-    executions = output.count(len(report.changed), "execution")
-    verb = f"would be {report.done}" if report.dry_run else report.done
-    refused = f", {len(report.refused)} refused" if report.refused else ""
-    output.say(f"{executions} {verb}{refused}")
+@app.command()
+def show(
+    bulk_id: BulkId,
+    *,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Print the progress until it is over.")
+    ] = False,
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a bulk action, its progress and what was refused."""
+
+    async def work(engine: Engine) -> Bulk:
+        found = await engine.bulk.get(bulk_id, tenant=tenant)
+        return await _watched(engine, found, as_json=as_json) if watch else found
+
+    found = opening.ask(store, work)
+    output.answer(_view(found), _sentence(found), as_json=as_json)
+    if not as_json:
+        for refusal in found.refused_items:
+            output.note(f"{refusal.id}: {refusal.message} ({refusal.code})")
+
+
+@app.command()
+def ls(
+    *, tenant: TenantOption = None, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """List the last bulk actions, newest first."""
+    found = opening.ask(store, lambda engine: engine.bulk.list(tenant=tenant))
+    if as_json:
+        output.emit({"items": [_view(one) for one in found]})
+        return
+    rows = [
+        (one.id, one.state, one.summary, times.ago(one.started_at), one.by or None) for one in found
+    ]
+    output.show_table(("id", "state", "progress", "started", "by"), rows, nothing="no bulk actions")
+
+
+@app.command()
+def abort(
+    bulk_id: BulkId,
+    *,
+    reason: Reason = "",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop a bulk action; executions that it has acted on stay as they are."""
+    found = opening.ask(
+        store, lambda engine: engine.bulk.abort(bulk_id, tenant=tenant, reason=reason)
+    )
+    output.answer(_view(found), _sentence(found), as_json=as_json)
+
+
+async def _watched(engine: Engine, bulk: Bulk, *, as_json: bool) -> Bulk:
+    """Print how far a bulk action is until it has ended, and return its end."""
+    seen = ""
+    while not bulk.state.is_terminal:
+        line = _sentence(bulk)
+        if line != seen:
+            output.answer(_view(bulk), line, as_json=as_json)
+        seen = line
+        await asyncio.sleep(_LOOK_S)
+        bulk = await engine.bulk.get(bulk.id, tenant=bulk.tenant)
+    return bulk
+
+
+def _sentence(bulk: Bulk) -> str:
+    return f"bulk action {bulk.id} is {bulk.state}: {bulk.summary}"
+
+
+def _selection(preview: Preview) -> dict[str, Any]:
+    total = preview.total
+    return {"count": total.count, "exact": total.exact, "sample": preview.sample}
+
+
+def _show_preview(action: BulkAction, preview: Preview) -> None:
+    for execution in preview.sample:
+        output.say(f"{execution.id} ({execution.kind}, {execution.state})")
+    count = preview.total.count
+    if not preview.total.exact or count > len(preview.sample):
+        output.say("...")
+    executions = "execution" if count == 1 and preview.total.exact else "executions"
+    output.say(f"would {action} {preview.total} {executions}")
+
+
+def _view(bulk: Bulk) -> dict[str, Any]:
+    hidden = {"wanted", "pending", "cursor", "is_last"}
+    known = {name: getattr(bulk, name) for name in Bulk.__dataclass_fields__ if name not in hidden}
+    more = {"execution": bulk.execution, "pct": bulk.pct, "summary": bulk.summary}
+    return {**known, "filter": words_of(bulk.wanted), **more}

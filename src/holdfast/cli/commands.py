@@ -129,6 +129,11 @@ _VERBS: dict[str, dict[str, Entry]] = {
         "view": Entry(
             "view", "Print the view that an execution has set with `ctx.set_view`, as JSON.", "view"
         ),
+        "find": Entry(
+            "find",
+            "Find what has an id: an execution, a graph, a session, a worker, and so on.",
+            "find",
+        ),
         "explain": Entry("executions", "Explain why an execution is not running.", "explain"),
         "cancel": Entry(
             "executions",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import archived, bulk
+from holdfast.cli import archived, changing
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.options import (
     DryRun,
@@ -78,8 +78,8 @@ def replay(
 
     if execution_id is None:
         query = Filter(state=state, kind=kind, tenant=tenant, since=inputs.moment("since", since))
-        bulk.run(
-            bulk.Change("replay", again, bulk.has_error(error), dry_run=dry_run),
+        changing.run(
+            changing.Change("replay", again, changing.has_error(error), dry_run=dry_run),
             *(query, store),
             as_json=as_json,
         )

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.matching import Matching
+from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.bundles import spread
 from holdfast.cli.terminal.failures import one_line
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model import bounds
@@ -36,58 +38,13 @@ _AWAITED = {
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
 
-OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only executions of this tenant.")]
-InState = Annotated[
-    str | None,
-    typer.Option(
-        "--state", metavar="STATE,...", help="Only executions in this state, or in one of several."
-    ),
-]
-OnLane = Annotated[str | None, typer.Option("--lane", help="Only executions on this lane.")]
-OfKind = Annotated[
-    str | None,
-    typer.Option("--kind", help="Only executions of this task; mail.* for all that start so."),
-]
-WithError = Annotated[
-    str | None,
-    typer.Option("--error", metavar="TYPE", help="Only those that failed with this type of error."),
-]
-WithPrefix = Annotated[
-    str | None, typer.Option("--id", metavar="START", help="Only ids that start so.")
-]
-WithText = Annotated[
-    str | None, typer.Option("--text", help="Only executions with this text in a tag.")
-]
-Since = Annotated[
-    str | None,
-    typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00."),
-]
 Cursor = Annotated[str | None, typer.Option("--cursor", help="Continue from the cursor of a page.")]
-WithTag = Annotated[
-    str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only executions with this tag.")
-]
-InGraph = Annotated[
-    str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
-]
-OfParent = Annotated[
-    str | None, typer.Option("--parent", metavar="ID", help="Only children of this execution.")
-]
 
 
+@spread
 def ls(
     *,
-    tenant: OfTenant = None,
-    state: InState = None,
-    lane: OnLane = None,
-    kind: OfKind = None,
-    error: WithError = None,
-    id_prefix: WithPrefix = None,
-    text: WithText = None,
-    tag: WithTag = None,
-    graph: InGraph = None,
-    parent: OfParent = None,
-    since: Since = None,
-    until: Annotated[str | None, typer.Option("--until", help="Created before this time.")] = None,
+    matching: Matching,
     limit: Annotated[int, typer.Option("--limit", "-n", help="The size of a page.")] = 50,
     cursor: Cursor = None,
     oldest: Annotated[bool, typer.Option("--oldest", help="List the oldest first.")] = False,
@@ -103,21 +60,7 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List executions, newest first."""
-    query = Filter(
-        tenant=tenant,
-        states=_states(state),
-        lane=lane,
-        **_kind(kind),
-        error_type=error,
-        id_prefix=id_prefix,
-        text=text,
-        oldest=oldest,
-        tag=_tag(tag),
-        graph=graph,
-        parent=parent,
-        since=inputs.moment("since", since),
-        until=inputs.moment("until", until),
-    )
+    query = replace(matching.filter, oldest=oldest)
     asked = {"total": total, "whys": why}
     source = _Source(query, cursor, None if everything else limit, in_archive=in_archive)
     page = opening.ask(store, lambda engine: _read(engine, source, asked, as_json=as_json))
@@ -152,21 +95,6 @@ def _view(page: Page, asked: dict[str, bool]) -> dict[str, Any]:
     return view | {name: getattr(page, name) for name, wanted in asked.items() if wanted}
 
 
-def _kind(text: str | None) -> dict[str, Any]:
-    """Return the filter for a task, or for all tasks that start so: `mail.*`."""
-    if text is None or not text.endswith("*"):
-        return {"kind": text}
-    return {"kind_prefix": text.removesuffix("*") or None}
-
-
-def _states(text: str | None) -> tuple[State, ...]:
-    try:
-        return tuple(State(word) for word in inputs.names([] if text is None else [text]))
-    except ValueError:
-        message = f"{text!r} is not one of {', '.join(State)}."
-        raise typer.BadParameter(message, param_hint="'--state'") from None
-
-
 def _print(page: Page) -> None:
     """Print a table, without the tenant column if every tenant is `default`."""
     left_out = "tenant" if all(item.tenant == "default" for item in page.items) else ""
@@ -179,13 +107,6 @@ def _print(page: Page) -> None:
         output.note(f"{page.total} match")
     if page.next_cursor is not None:
         output.note(f"more: --cursor {page.next_cursor}, or --all")
-
-
-def _tag(text: str | None) -> tuple[str, str] | None:
-    if text is None:
-        return None
-    ((name, value),) = inputs.pairs("tag", [text]).items()
-    return name, value
 
 
 async def _page(

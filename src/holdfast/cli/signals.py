@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from holdfast.cli import bulk
+from holdfast.cli import changing
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.options import (
     DryRun,
@@ -159,8 +159,8 @@ def resume(
         query = Filter(
             state=State.SUSPENDED, kind=kind, tenant=tenant, since=inputs.moment("since", since)
         )
-        change = bulk.Change("resume", work, bulk.is_misfit, dry_run=dry_run)
-        bulk.run(change, query, store, as_json=as_json)
+        change = changing.Change("resume", work, changing.is_misfit, dry_run=dry_run)
+        changing.run(change, query, store, as_json=as_json)
         return
     if dry_run or any((kind, tenant, since)):
         raise InvalidInput("resume: --dry-run and filters need --mismatched", field="mismatched")

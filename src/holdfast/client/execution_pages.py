@@ -6,27 +6,16 @@ from typing import Any
 
 from holdfast.client import decode
 from holdfast.client.http import Http
+from holdfast.model.filter_words import words_of
 from holdfast.model.listing import Filter, Page, Total
 
 
 async def page_of(http: Http, where: str, filters: Filter, *, whose: str, **more: Any) -> Page:
     """Request a page; `whose` applies unless the filter names a tenant."""
-    reply = await http.get(
-        where,
-        tenant=filters.tenant or whose,
-        state=",".join(filters.every_state) or None,
-        lane=filters.lane,
-        kind=filters.kind,
-        tag=filters.tag and ":".join(filters.tag),
-        graph=filters.graph,
-        parent=filters.parent,
-        since=filters.since and filters.since.isoformat(),
-        until=filters.until and filters.until.isoformat(),
-        kind_prefix=filters.kind_prefix,
-        id_prefix=filters.id_prefix,
-        text=filters.text,
-        **more,
-    )
+    words = words_of(filters)
+    # The archive has no such filter; `more` has it for the store.
+    words.pop("error_type", None)
+    reply = await http.get(where, tenant=filters.tenant or whose, **words, **more)
     total = reply.get("total")
     return Page(
         items=tuple(decode.execution(view) for view in reply["items"]),

@@ -10,9 +10,10 @@ from typing_extensions import override
 
 from holdfast import api
 from holdfast.client import decode
-from holdfast.client.http import Http
+from holdfast.client.http import EVERY_TENANT, Http
 from holdfast.model import names
 from holdfast.model.findings import Finding
+from holdfast.model.found import Found
 from holdfast.model.services import ServiceProcess
 from holdfast.model.snapshots import QueueDepth, Snapshot
 from holdfast.model.states import State
@@ -48,6 +49,12 @@ class RemoteOperability(api.Operability):
             more_workers=view["more_workers"],
             more_queues=view["more_queues"],
         )
+
+    @override
+    async def find(self, text: str, *, tenant: str | None = None) -> list[Found]:
+        whose = tenant or self._http.tenant or EVERY_TENANT
+        reply = await self._http.get("/v1/find", id=text, tenant=whose)
+        return msgspec.convert(reply["items"], list[Found])
 
 
 def _counts(view: dict[str, int]) -> dict[State, int]:

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing_extensions import override
 
 from holdfast import api
+from holdfast.engine.saved_views import place_of
 from holdfast.model import bounds, checks
 from holdfast.model.api_keys import ApiKey, NewKey, Role, digest_of, id_of
 from holdfast.model.callers import MOST_TENANTS, Access, Caller
@@ -46,6 +47,7 @@ class ApiKeys(api.ApiKeys):
     async def revoke(self, key_id: str, *, tenant: str | None = None) -> None:
         checks.text("id", key_id, bounds.ID_CHARS, empty=False)
         await self._api_keys.revoke(key_id, tenant)
+        await self._store.objects.delete(place_of(key_id))
 
     async def tenants(self) -> tuple[str, ...]:
         """Return the tenants that have executions or API keys, by name."""

@@ -16,6 +16,8 @@ from holdfast.engine.api_keys import ApiKeys
 from holdfast.engine.asking import Asking
 from holdfast.engine.audit import Audit
 from holdfast.engine.budgets import Budgets
+from holdfast.engine.bulk import BulkActions
+from holdfast.engine.bulk_runner import BulkRunner
 from holdfast.engine.changes import Changes
 from holdfast.engine.courier import Courier
 from holdfast.engine.drainer import Drainer
@@ -73,6 +75,7 @@ class Engine(StoreEngine):
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission, self.courier)
         asking = Asking(store, self.waitpoints)
         self.executions: Executions = Executions(store, self.payloads, self.admission, self.courier)
+        self.bulk: BulkActions = BulkActions(store, self.executions)
         self.budgets: Budgets = Budgets(store, self.courier, self._stop, asking)
         self.quotas: Quotas = Quotas(store, self.courier)
         self.queues: Queues = Queues(store)
@@ -102,6 +105,7 @@ class Engine(StoreEngine):
             QueueTicker(self.store),
             Drainer(self.store),
             Roller(self.store, self.executions),
+            BulkRunner(self.store, self.executions, self.courier),
             Announcer(self.store, self.executions, self.keyring, self.webhooks),
             Replying(self.store, self.opened_endpoints),
             FileSweeper(self.files),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ from holdfast.model.executions import Execution
 from holdfast.model.quotas import Quota
 from holdfast.model.states import Hold, State
 from holdfast.store.store import Store
+
+#: Holders of a quota that are looked at to find the one to show.
+_LOOKED_AT = 10
 
 
 async def blocking_limit(store: Store, execution: Execution) -> Budget | Quota | None:
@@ -25,6 +29,31 @@ async def blocking_limit(store: Store, execution: Execution) -> Budget | Quota |
         return await store.quotas.get(names.stored(execution.tenant, quota_id), value or None)
     except NotFound:
         return None
+
+
+async def longest_holder(store: Store, execution: Execution, quota: Quota) -> Execution | None:
+    """Return the execution that has held a slot of a full quota the longest, of those looked at.
+
+    Rules can subject executions of several tenants to a quota; it is one of the same tenant.
+    """
+    if quota.max_concurrent is None or quota.running < quota.max_concurrent:
+        return None
+    quota_id, _, value = (execution.blocked_by or "").partition("#")
+    stored = names.stored(execution.tenant, quota_id)
+    ids = await store.quotas.holders(stored, value or None, _LOOKED_AT)
+    answers = await asyncio.gather(*map(store.queries.describe, ids), return_exceptions=True)
+    running = [
+        one
+        for one in answers
+        if isinstance(one, Execution) and one.tenant == execution.tenant and one.worker
+    ]
+    return min(running, key=lambda one: one.started_at or one.created_at, default=None)
+
+
+def holder_holds(holder: Execution) -> list[Mapping[str, Any]]:
+    """Return the next parts of the chain: who holds the slot, and the worker that runs it."""
+    lease = {"type": "lease", "worker": holder.worker, "expires_at": holder.lease_expires_at}
+    return [{"type": "holder", "id": holder.id, "kind": holder.kind}, lease]
 
 
 def describe_limit(

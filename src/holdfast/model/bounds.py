@@ -127,6 +127,12 @@ CONFIG_BYTES = 64 << 10
 PACK_BYTES = 80 << 20
 GATES = 16
 ROLLOUT_STEPS = 20
+BULK_RATE = 1000
+SAVED_VIEWS = 100
+SAVED_VIEW_CHARS = 2000
+SAVED_VIEW_NAME_CHARS = 64
+#: The history of each execution has room for the id of the bulk action, too.
+BULK_REASON_CHARS = 512
 ROLLOUT_STEP_MS = 30 * 86_400_000
 #: Turns that a guard waits for.
 MIN_TURNS = 1_000_000

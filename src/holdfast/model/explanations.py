@@ -39,6 +39,7 @@ _TARGETS = {
     "schedule": ("schedule", "id"),
     "budget": ("budget", "id"),
     "quota": ("quota", "id"),
+    "holder": ("execution", "id"),
 }
 
 

@@ -6,8 +6,10 @@ from typing_extensions import override
 
 from holdfast import api
 from holdfast.model.findings import Finding
+from holdfast.model.found import Found
 from holdfast.model.snapshots import Snapshot
 from holdfast.operate import doctor, snapshot
+from holdfast.operate.finding import Finder
 from holdfast.store.engine import StoreEngine
 
 
@@ -24,3 +26,7 @@ class Operability(api.Operability):
     @override
     async def snapshot(self) -> Snapshot:
         return await snapshot.take(self._engine)
+
+    @override
+    async def find(self, text: str, *, tenant: str | None = None) -> list[Found]:
+        return await Finder(self._engine, tenant, is_admin=True).find(text)

@@ -419,31 +419,31 @@ class Executions(Domain):
             str(continued),
         )
 
-    async def cancel(self, execution_id: str, reason: str) -> None:
-        """Cancel an execution that has not ended."""
-        tag = self._store.tag_of(execution_id)
-        await self._call.write("hf_execution_cancel", tag, execution_id, new_id(), reason)
+    async def cancel(self, execution_id: str, reason: str, request: str = "") -> None:
+        """Cancel an execution that has not ended. A request is carried out once."""
+        tag, request = self._store.tag_of(execution_id), request or new_id()
+        await self._call.write("hf_execution_cancel", tag, execution_id, request, reason)
 
     async def replay(
-        self, execution_id: str, *, keep_steps: bool, from_step: str, reason: str
+        self, execution_id: str, *, keep_steps: bool, from_step: str, reason: str, request: str = ""
     ) -> State:
-        """Run a terminal execution again."""
+        """Run a terminal execution again. A request is carried out once."""
         (state,) = await self._call.write(
             "hf_execution_replay",
             self._store.tag_of(execution_id),
             execution_id,
-            new_id(),
+            request or new_id(),
             "1" if keep_steps else "0",
             from_step,
             reason,
         )
         return State(state.decode())
 
-    async def prioritize(self, execution_id: str, priority: int) -> int:
-        """Change the priority; returns the previous one."""
-        tag = self._store.tag_of(execution_id)
+    async def prioritize(self, execution_id: str, priority: int, request: str = "") -> int:
+        """Change the priority; returns the previous one. A request is carried out once."""
+        tag, request = self._store.tag_of(execution_id), request or new_id()
         (previous,) = await self._call.write(
-            "hf_execution_prioritize", tag, execution_id, new_id(), str(priority)
+            "hf_execution_prioritize", tag, execution_id, request, str(priority)
         )
         return int(previous)
 

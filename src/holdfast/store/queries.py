@@ -23,6 +23,8 @@ from holdfast.store.domain import Domain
 from holdfast.store.executions import open_step
 
 _END_OF_TIME = 1 << 53
+#: Executions that one call explains.
+_EXPLAINED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,12 @@ class Queries(Domain):
         _, packed = await self._log(execution_id)
         return records.attempts(packed, self._sealing.errors_of(execution_id))
 
+    async def past(self, execution_id: str) -> tuple[list[Event], list[Attempt]]:
+        """Return what happened to it and its attempts, in one read."""
+        open_error = self._sealing.errors_of(execution_id)
+        born, packed = await self._log(execution_id)
+        return records.events(born, packed, open_error), records.attempts(packed, open_error)
+
     async def _log(self, execution_id: str) -> tuple[bytes, list[bytes]]:
         tag = self._store.tag_of(execution_id)
         born, packed = await self._call.read("hf_execution_history", tag, execution_id)
@@ -89,16 +97,26 @@ class Queries(Domain):
     async def explain_facts(self, execution_id: str) -> ExplainFacts:
         """Return what explains why it is not running."""
         tag = self._store.tag_of(execution_id)
-        now, fields, lane_setting, ahead, awaited = await self._call.read(
-            "hf_execution_explain", tag, execution_id
+        now, *facts = await self._call.read("hf_execution_explain", tag, execution_id)
+        return _facts(now, execution_id, facts)
+
+    async def explain_page(self, ids: Sequence[str]) -> dict[str, ExplainFacts]:
+        """Return the same for many, in one call for each partition and hundred of them."""
+        by_tag: dict[str, list[str]] = {}
+        for one in ids:
+            by_tag.setdefault(self._store.tag_of(one), []).append(one)
+        replies = await asyncio.gather(
+            *(
+                self._call.read("hf_execution_explain_all", tag, *own[start : start + _EXPLAINED])
+                for tag, own in by_tag.items()
+                for start in range(0, len(own), _EXPLAINED)
+            )
         )
-        return ExplainFacts(
-            now=from_ms(now),
-            execution=records.execution(execution_id, fields),
-            lane_setting=lane_setting.decode() or None,
-            ahead=None if ahead == b"" else _counts(ahead),
-            awaited={k.decode(): State(v.decode()) for k, v in records.pairs(awaited).items()},
-        )
+        return {
+            execution_id.decode(): _facts(now, execution_id.decode(), facts)
+            for now, *rows in replies
+            for execution_id, *facts in rows
+        }
 
     async def pulse(self) -> Pulse:
         """Return the health of all partitions together."""
@@ -283,6 +301,17 @@ def parse_cursor(cursor: str | None) -> tuple[int, int]:
         message = "cursor: must be one that a list returned"
         raise InvalidInput(message, field="cursor")
     return int(stamp), int(partition)
+
+
+def _facts(now: int, execution_id: str, facts: Sequence[Any]) -> ExplainFacts:
+    fields, lane_setting, ahead, awaited = facts
+    return ExplainFacts(
+        now=from_ms(now),
+        execution=records.execution(execution_id, fields),
+        lane_setting=lane_setting.decode() or None,
+        ahead=None if ahead == b"" else _counts(ahead),
+        awaited={k.decode(): State(v.decode()) for k, v in records.pairs(awaited).items()},
+    )
 
 
 def _counts(flat: Sequence[Any]) -> dict[str, int]:

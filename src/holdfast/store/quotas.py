@@ -81,6 +81,13 @@ class Quotas(Domain):
             frees_at=from_ms(frees_at) if frees_at else None,
         )
 
+    async def holders(self, quota_id: str, value: str | None, limit: int) -> list[str]:
+        """Return executions that hold a slot of a quota; some of them, if there are more."""
+        name = quota_id if value is None else f"{quota_id}#{value}"
+        tag = self._store.quota_tag(quota_id)
+        (ids,) = await self._call.read("hf_quota_holders", tag, name, str(limit))
+        return [one.decode() for one in ids]
+
     async def list_quotas(
         self, tenant: str | None, limit: int, cursor: str | None
     ) -> tuple[list[Quota], str | None]:

@@ -21,6 +21,7 @@ from holdfast.store.api_keys import ApiKeys
 from holdfast.store.archives import Archives
 from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
+from holdfast.store.bulk import BulkActions
 from holdfast.store.dead_replies import DeadReplies
 from holdfast.store.declarations import Declarations
 from holdfast.store.deployments import Deployments
@@ -141,6 +142,11 @@ class Store:
         self.rollouts: Rollouts = Rollouts(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
         self.declarations: Declarations = Declarations(self)
+
+    @cached_property
+    def bulk(self) -> BulkActions:
+        """Records of bulk actions."""
+        return BulkActions(self)
 
     @cached_property
     def threads(self) -> Threads:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -210,6 +211,50 @@ async def test_explain_names_the_quota(engine: Engine) -> None:
         assert explanation.why == said
         assert (explanation.holds[0]["type"], explanation.holds[0]["id"]) == ("quota", name)
         assert ("retry_at" in explanation.holds[0]) == (name == "rate")
+
+
+async def test_explain_leads_from_a_full_quota_to_a_worker(engine: Engine) -> None:
+    """The chain: the quota, the execution that has held a slot the longest, and its worker."""
+    await make_quota(engine.store, max_concurrent=1)
+    claim = await claim_one_limited(engine, await create_one(engine.store, quotas=("q",)))
+    waiting = await create_one(engine.store, quotas=("q",))
+    assert await claim_all(engine) == []
+    explanation = await engine.explain(waiting)
+    assert [hold["type"] for hold in explanation.holds] == ["quota", "holder", "lease"]
+    worker = (await engine.describe(claim.id)).worker
+    assert explanation.targets == [
+        {"noun": "quota", "id": "q"},
+        {"noun": "execution", "id": claim.id},
+        {"noun": "worker", "id": worker},
+    ]
+
+
+async def test_a_page_of_reasons_reads_lines_and_limits_once(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call for a partition, and one for a limit, however many rows wait for it."""
+    await make_quota(engine.store, max_concurrent=1)
+    await claim_one_limited(engine, await create_one(engine.store, quotas=("q",)))
+    held = [await create_one(engine.store, quotas=("q",)) for _ in range(3)]
+    assert await claim_all(engine) == []
+    lined_up = [await create_one(engine.store) for _ in range(20)]
+    called: list[str] = []
+    read = engine.store.caller.read
+
+    async def noted(function: str, *args: Any, **options: Any) -> Any:
+        called.append(function)
+        return await read(function, *args, **options)
+
+    monkeypatch.setattr(engine.store.caller, "read", noted)
+    page = await engine.list(whys=True)
+    assert {*held, *lined_up} <= page.whys.keys()
+    places = {engine.store.tag_of(one) for one in lined_up}
+    assert called.count("hf_execution_explain_all") == len(places)
+    assert called.count("hf_execution_explain") == 0
+    assert called.count("hf_quota_get") == 1
+    monkeypatch.undo()
+    for one in (held[0], lined_up[3]):
+        assert page.whys[one] == (await engine.explain(one)).why
 
 
 async def test_a_cancelled_waiter_holds_up_nobody(engine: Engine) -> None:

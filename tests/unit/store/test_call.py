@@ -80,7 +80,8 @@ def test_every_specific_refusal_class_is_in_the_table() -> None:
     made_in_python |= {errors.ProviderNotFound, errors.AmbiguousProvider, errors.OperationDenied}
     made_in_python |= {errors.ProviderNotLoaded, errors.AmbiguousIdentity}
     made_in_python |= {errors.RolloutOver, errors.NoSplit, errors.WebChatNotFound}
-    made_in_python |= {errors.InvalidSignature}
+    made_in_python |= {errors.InvalidSignature, errors.TooManyViews}
+    made_in_python |= {errors.BulkNotFound, errors.BulkConflict, errors.SelectionChanged}
     made_in_python |= {errors.FileNotFound, errors.FilesFull, errors.FilesNotTaken}
     made_in_python |= {errors.Held, errors.LostRace, errors.Fenced}
     given = {kind for kind, _ in call.REFUSALS.values()} - {errors.QueueFull}

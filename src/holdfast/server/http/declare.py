@@ -105,6 +105,8 @@ class Route:
     conflicts: tuple[type[HoldfastError], ...]
     #: The log that records its calls; None if it changes nothing.
     audit: AuditLog | None
+    #: False if what it changes is elsewhere, such as a cookie.
+    changes_store: bool
     most_bytes: int
     #: An example body.
     example: Any
@@ -210,6 +212,7 @@ class Routes:
         errors: Sequence[type[HoldfastError]] = (),
         conflicts: Sequence[type[HoldfastError]] = (),
         audit: AuditLog | None = None,
+        changes_store: bool = True,
         most_bytes: int = BODY_BYTES,
         example: Any = None,
         query_example: Mapping[str, str] | None = None,
@@ -233,6 +236,7 @@ class Routes:
                 errors=tuple(errors),
                 conflicts=tuple(conflicts),
                 audit=audit or _default_log(method, roles),
+                changes_store=changes_store,
                 most_bytes=most_bytes,
                 example=example,
                 query_example=query_example or {},

@@ -92,10 +92,6 @@ def _describe(components: dict[str, Any]) -> None:
             properties[field]["description"] = fields[field]
 
 
-#: The noun whose calls change a cookie, not the store.
-_COOKIES = "console"
-
-
 def refusals(route: Route) -> list[type[HoldfastError]]:
     """Return every error that a route can return."""
     kinds: list[type[HoldfastError]] = [errors.InvalidInput, *route.errors]
@@ -104,7 +100,7 @@ def refusals(route: Route) -> list[type[HoldfastError]]:
     if route.scope is not Scope.PUBLIC:
         kinds += _OF_KEYS
     # If leases can be kept outside the store, errors of the store are BackendFailed.
-    is_change = route.audit is not None and route.method != "GET" and route.tag != _COOKIES
+    is_change = route.audit is not None and route.method != "GET" and route.changes_store
     if is_change and errors.BackendFailed not in route.errors:
         kinds += CHANGING
     if route.owner is not None:

@@ -29,6 +29,7 @@ _SESSION: dict[str, Any] = {
     "scope": Scope.PUBLIC,
     "most_bytes": _SMALL,
     "audit": AuditLog.CONTROL,
+    "changes_store": False,
 }
 _OUTSIDE = (errors.Forbidden, errors.RateLimited)
 _ERRORS = (*_OUTSIDE, errors.Unauthorized, errors.StoreUnavailable)

@@ -160,10 +160,9 @@ def _answer_view(answer: Submitted | HoldfastError | None) -> BatchItem:
     return BatchItem(code=error.code, detail=shown.text(error.message))
 
 
-class FilterQuery(Query):
-    """Which executions to list. Absent filters match any value."""
+class Matching(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which executions. Absent filters match any value."""
 
-    tenant: Tenants | None = None
     #: One state, or several that commas separate.
     state: States | None = None
     lane: Name | None = None
@@ -184,15 +183,25 @@ class FilterQuery(Query):
     since: Moment | None = None
     #: Created before this time.
     until: Moment | None = None
+
+
+class FilterQuery(Matching):
+    """Which executions to list. Absent filters match any value."""
+
+    tenant: Tenants | None = None
     limit: PageLimit = 50
     cursor: Cursor | None = None
+
+
+#: A type of error.
+ErrorType = Annotated[str, Meta(min_length=1, max_length=bounds.ERROR_TYPE_CHARS)]
 
 
 class ListQuery(FilterQuery):
     """Which executions to list, in which order, and what else to say of them."""
 
     #: Failed with this type of error; `expired` and the like are types, too.
-    error_type: Annotated[str, Meta(min_length=1, max_length=bounds.ERROR_TYPE_CHARS)] | None = None
+    error_type: ErrorType | None = None
     order: Literal["newest", "oldest"] = "newest"
     #: Say how many match, on all pages.
     total: bool = False
@@ -218,7 +227,7 @@ async def list_executions(call: Call, query: ListQuery) -> ListPage:
     return ListPage.of(page)
 
 
-def filter_of(query: FilterQuery, tenant: str | None) -> Filter:
+def filter_of(query: Matching, tenant: str | None) -> Filter:
     """Return the filter."""
     owner = tenant or DEFAULT_TENANT
     return Filter(

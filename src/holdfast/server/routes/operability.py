@@ -51,10 +51,9 @@ async def of_execution(call: Call, id: str) -> TimelineView:
     work; `axis` says which parts are folded. Only the first 100 children are shown.
     """
     execution = await call.engine.describe(id)
-    attempts, steps, history, children = await asyncio.gather(
-        call.engine.attempts(id),
+    (history, attempts), steps, children = await asyncio.gather(
+        call.engine.store.queries.past(id),
         call.engine.steps(id),
-        call.engine.history(id),
         call.engine.list(
             Filter(tenant=execution.tenant, parent=id, oldest=True), limit=_MOST_CHILDREN
         ),

@@ -1099,8 +1099,8 @@ function here(changes) {
   const query2 = Object.fromEntries(place.value.query);
   return to(place.value.path, { ...query2, ...changes });
 }
-function go(address, options = {}) {
-  if (options.replace) history.replaceState(null, "", address);
+function go(address, options2 = {}) {
+  if (options2.replace) history.replaceState(null, "", address);
   else {
     history.pushState(null, "", address);
     scrollTo(0, 0);
@@ -1137,6 +1137,7 @@ var PAGES = {
   workers: ["workers", ""],
   lane: ["workers", "lane"],
   queue: ["queues"],
+  message: ["queues"],
   schedule: ["schedules", "id"],
   quota: ["limits", "id"],
   budget: ["limits", "id"],
@@ -1238,10 +1239,10 @@ var Problem = class extends Error {
   }
 };
 var unknown = { caller: () => void 0 };
-function addressOf(target, options = {}) {
-  const path = target.slice(target.indexOf(" ") + 1).replace(/\{(\w+)\}/g, (_4, name) => encodeURIComponent(options.path?.[name] ?? ""));
+function addressOf(target, options2 = {}) {
+  const path = target.slice(target.indexOf(" ") + 1).replace(/\{(\w+)\}/g, (_4, name) => encodeURIComponent(options2.path?.[name] ?? ""));
   const query2 = new URLSearchParams();
-  for (const [name, value] of Object.entries(options.query ?? {})) if (value !== void 0 && value !== null && value !== "") query2.set(name, String(value));
+  for (const [name, value] of Object.entries(options2.query ?? {})) if (value !== void 0 && value !== null && value !== "") query2.set(name, String(value));
   const text = query2.toString();
   return `${root}${path.slice(1)}${text ? `?${text}` : ""}`;
 }
@@ -1275,9 +1276,9 @@ async function problemOf(response) {
   }
 }
 async function call(target, ...given) {
-  const options = given[0] ?? {};
+  const options2 = given[0] ?? {};
   const method = target.slice(0, target.indexOf(" "));
-  const response = await send(method, addressOf(target, options), options.body, options.signal);
+  const response = await send(method, addressOf(target, options2), options2.body, options2.signal);
   return response.status === 204 ? void 0 : await response.json();
 }
 async function payload(address, signal) {
@@ -1550,11 +1551,11 @@ function rest(ms, stopped) {
 // console/lib/load.ts
 var LEAST_MS = 1e3;
 var WITHOUT_FEED_MS = 5e3;
-function useLoad(read4, inputs, options = {}) {
+function useLoad(read4, inputs, options2 = {}) {
   const [state, setState] = d2(EMPTY);
   const reading = T2(null);
-  const latest = T2({ read: read4, options });
-  latest.current = { read: read4, options };
+  const latest = T2({ read: read4, options: options2 });
+  latest.current = { read: read4, options: options2 };
   const reload = T2(() => void 0);
   A2(() => {
     let timer;
@@ -1765,9 +1766,9 @@ function clock(at, withMs = false) {
   return exact(at).slice(11, withMs ? 23 : 19);
 }
 function short(at) {
-  const options = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-  if (zone.value === "utc") options.timeZone = "UTC";
-  return new Intl.DateTimeFormat("en", options).format(new Date(at));
+  const options2 = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  if (zone.value === "utc") options2.timeZone = "UTC";
+  return new Intl.DateTimeFormat("en", options2).format(new Date(at));
 }
 var ZONED = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 function zoneName(date) {
@@ -2394,27 +2395,8 @@ function rolloutActions(where, rollout) {
 // console/lib/find.ts
 async function find(text, signal) {
   const id = text.trim();
-  const query2 = { tenant: scope.value };
-  const path = { id };
-  const asked2 = [
-    call("GET /v1/executions/{id}", { path, query: query2, signal }).then((run2) => ({ noun: "execution", id, title: `${run2.kind} ${id}` })),
-    call("GET /v1/graphs/{id}", { path, query: query2, signal }).then(() => ({ noun: "graph", id, title: id })),
-    call("GET /v1/sessions/{id}", { path, query: { ...query2, lines: 1 }, signal }).then((session) => ({ noun: "session", id, title: `${session.user} ${id}` })),
-    call("GET /v1/schedules/{id}", { path, query: query2, signal }).then(() => ({ noun: "schedule", id, title: id })),
-    call("GET /v1/queues/{name}", { path: { name: id }, query: query2, signal }).then(() => ({ noun: "queue", id, title: id })),
-    call("GET /v1/budgets/{id}", { path, query: query2, signal }).then(() => ({ noun: "budget", id, title: id })),
-    call("GET /v1/quotas/{id}", { path, query: query2, signal }).then(() => ({ noun: "quota", id, title: id })),
-    listed("worker", id, all((cursor) => call("GET /v1/workers", { query: { limit: 500, ...cursor ? { cursor } : {} }, signal })).then((rows) => rows.map((row) => row.instance))),
-    listed("key", id, call("GET /v1/keys", { signal }).then((page2) => page2.items.map((row) => row.id))),
-    listed("waitpoint", id, call("GET /v1/waitpoints", { query: { ...query2, limit: 500 }, signal }).then((page2) => page2.items.map((row) => row.id))),
-    listed("request", id, call("GET /v1/audit", { query: { ...query2, limit: 500 }, signal }).then((page2) => page2.items.map((row) => row.request)))
-  ];
-  const answers = await Promise.allSettled(asked2);
-  return answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
-}
-async function listed(noun, id, ids) {
-  if ((await ids).includes(id)) return { noun, id, title: id };
-  throw new Error("not there");
+  const tenant2 = scope.value ?? (me.value?.tenant ? void 0 : "*");
+  return (await call("GET /v1/find", { query: { id, tenant: tenant2 }, signal })).items;
 }
 
 // console/parts/badges.tsx
@@ -2772,7 +2754,7 @@ function seen(title, href) {
   if (recent.peek()[0]?.href === href) return;
   recent.value = [{ title, href }, ...recent.peek().filter((one) => one.href !== href)].slice(0, 8);
 }
-var ICONS = { execution: "runs", graph: "graph", waitpoint: "inbox", session: "session", worker: "worker", key: "key", queue: "queue", schedule: "schedule", deployment: "deployment", request: "audit" };
+var ICONS = { execution: "runs", graph: "graph", waitpoint: "inbox", session: "session", worker: "worker", key: "key", queue: "queue", message: "queue", schedule: "schedule", deployment: "deployment", request: "audit" };
 function Palette() {
   return isPaletteOpen.value ? a4(Open, {}) : null;
 }
@@ -2796,7 +2778,7 @@ function Open() {
       try {
         const items = await find(text, control.signal);
         if (control.signal.aborted) return;
-        setFound(items.map((item) => ({ title: item.title, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.id) ?? "" })));
+        setFound(items.map((item) => ({ title: item.title === item.id ? item.id : `${item.title} ${item.id}`, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.within ?? item.id) ?? "" })));
       } catch {
       }
     }, 120);
@@ -5619,6 +5601,40 @@ function changed(before, changes) {
   return { ...before, rows: hits ? rows : before.rows, fresh };
 }
 
+// console/lib/bulk_actions.ts
+var LABELS = { cancel: "Cancel", replay: "Replay", prioritize: "Set priority" };
+var OPTIONS = { error_type: "error", id_prefix: "id", kind_prefix: "kind" };
+function options(filter) {
+  const written2 = (name, value) => name === "tag" ? value.replace(":", "=") : name === "kind_prefix" ? `${value}*` : value;
+  return Object.entries(filter).map(([name, value]) => option(OPTIONS[name] ?? name, written2(name, value))).join("");
+}
+async function askForAll(verb) {
+  const { order: _4, ...filter } = query();
+  const action = { action: verb, filter, ...scope.value ? { tenant: scope.value } : {} };
+  const priority = (values) => verb === "prioritize" ? { priority: Number(values.priority) } : {};
+  try {
+    const found = await call("POST /v1/bulk", { body: { ...action, ...priority({ priority: "0" }), dry_run: true } });
+    const many = `${count(found.count)}${found.exact ? "" : " or more"} ${found.count === 1 ? "run" : "runs"}`;
+    if (!found.count) return tell(`No run that matches allows this: ${LABELS[verb].toLowerCase()}.`, "danger");
+    ask({
+      title: `${LABELS[verb]}: ${many}`,
+      verb: `${LABELS[verb]} ${count(found.count)}`,
+      about: `${[...new Set(found.sample.map((run2) => `${run2.kind} ${run2.id}`))].slice(0, 3).join(", ")}${found.count > 3 ? " and others" : ""}. The server acts on each once, also if it restarts; the page of the action shows how far it is, and can stop it.`,
+      target: "POST /v1/bulk",
+      fields: [...verb === "prioritize" ? [{ name: "priority", label: "Priority", kind: "number", initial: "0" }] : [], REASON, { name: "rate", label: "Runs per second, at most", kind: "number", initial: "50" }],
+      body: (values) => ({ ...action, ...priority(values), reason: values.reason, rate: Number(values.rate), expected: found.count }),
+      cli: (values) => `bulk ${verb}${options(filter)}${verb === "prioritize" ? option("priority", values.priority) : ""}${option("tenant", scope.value)} --expect ${found.count} --rate ${values.rate}${option("reason", values.reason)}`,
+      role: "operator",
+      isDangerous: verb === "cancel",
+      typed: String(found.count),
+      done: () => `${LABELS[verb]}: ${plural(found.count, "run")}, as a run of its own.`,
+      after: (reply) => go(to(["runs", reply.execution]))
+    });
+  } catch (error) {
+    tell(error instanceof Problem ? error.message : String(error), "danger");
+  }
+}
+
 // console/parts/bulk.tsx
 var TYPED_ABOVE = 100;
 function Bulk({ rows, done, selected }) {
@@ -5640,6 +5656,19 @@ function Bulk({ rows, done, selected }) {
     ] }, one)),
     a4("button", { type: "button", class: "link", onClick: done, children: "Clear" }),
     verb && a4(OfSelected, { verb, ids: [...selected], rows, close })
+  ] });
+}
+function AllMatching({ total }) {
+  return a4("details", { class: "menu-box up", children: [
+    a4("summary", { class: "link", children: [
+      "All ",
+      total,
+      " that match …"
+    ] }),
+    a4("div", { class: "menu-list", children: Object.keys(LABELS).map((verb) => a4("button", { type: "button", class: "link", disabled: !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: () => void askForAll(verb), children: [
+      LABELS[verb],
+      " …"
+    ] }, verb)) })
   ] });
 }
 function OfSelected({ verb, ids, rows, close }) {
@@ -5745,7 +5774,7 @@ function FilterBar({ values, words: words2 }) {
   useKeys([{ keys: "f", about: "Filter", run: () => field.current?.focus() }]);
   const found = tokens();
   const [, word] = /^(\w+):/.exec(text) ?? [];
-  const options = word ? (values[word] ?? []).map((value) => `${word}:${value}`) : words2.map((one) => `${one}:`);
+  const options2 = word ? (values[word] ?? []).map((value) => `${word}:${value}`) : words2.map((one) => `${one}:`);
   const enter = (event) => {
     if (event.key === "Enter" && text.trim()) {
       event.preventDefault();
@@ -5775,7 +5804,7 @@ function FilterBar({ values, words: words2 }) {
         onKeyDown: enter
       }
     ),
-    a4("datalist", { id: "filter-options", children: options.slice(0, 50).map((option2) => a4("option", { value: option2, children: word ? void 0 : FILTERS[option2.slice(0, -1)]?.about }, option2)) }),
+    a4("datalist", { id: "filter-options", children: options2.slice(0, 50).map((option2) => a4("option", { value: option2, children: word ? void 0 : FILTERS[option2.slice(0, -1)]?.about }, option2)) }),
     found.length > 0 && a4("button", { type: "button", class: "link", onClick: clear, children: "Clear" })
   ] });
 }
@@ -5787,17 +5816,21 @@ var PRESETS2 = [
   ["Waiting longest", { state: "waiting,rate_limited", order: "oldest" }],
   ["Waiting for people", { state: "suspended", order: "oldest" }]
 ];
-var own = kept("views", {});
 function Views({ page: page2 }) {
-  const open = (query2) => go(`${to([page2], { tenant: null })}?${query2}`);
+  const views = useLoad((signal) => call("GET /v1/views", { signal }), []);
+  const change = async (work) => {
+    try {
+      await work;
+    } catch (error) {
+      tell(error instanceof Problem ? error.message : String(error), "danger");
+    }
+    views.reload();
+  };
   const save = (event) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
-    if (name) own.value = { ...own.value, [name]: place.value.query.toString() };
+    if (name) void change(call("PUT /v1/views/{name}", { path: { name }, body: { page: page2, query: place.value.query.toString() } }));
     event.currentTarget.reset();
-  };
-  const drop2 = (name) => {
-    own.value = Object.fromEntries(Object.entries(own.value).filter(([one]) => one !== name));
   };
   return a4("details", { class: "menu-box", children: [
     a4("summary", { class: "button", children: [
@@ -5806,9 +5839,9 @@ function Views({ page: page2 }) {
     ] }),
     a4("div", { class: "menu-list", children: [
       PRESETS2.map(([name, query2]) => a4("button", { type: "button", class: "link", onClick: () => go(to([page2], query2)), children: name }, name)),
-      Object.entries(own.value).map(([name, query2]) => a4("span", { class: "view-row", children: [
-        a4("button", { type: "button", class: "link", onClick: () => open(query2), children: name }),
-        a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${name}`, onClick: () => drop2(name), children: a4(Icon, { name: "close" }) })
+      views.data?.items.filter((view) => view.page === page2).map(({ name, query: query2 }) => a4("span", { class: "view-row", children: [
+        a4("button", { type: "button", class: "link", onClick: () => go(`${to([page2], { tenant: null })}?${query2}`), children: name }),
+        a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${name}`, onClick: () => void change(call("DELETE /v1/views/{name}", { path: { name } })), children: a4(Icon, { name: "close" }) })
       ] }, name)),
       a4("form", { class: "view-row", onSubmit: save, children: [
         a4("input", { name: "name", placeholder: "Save this view as", "aria-label": "Name of the view" }),
@@ -5907,7 +5940,8 @@ function Runs() {
           "Select all ",
           count(runs.rows.length),
           " that are loaded"
-        ] })
+        ] }),
+        runs.total && runs.rows.length > 0 && tokens().length > 0 && a4(AllMatching, { total: runs.total.text })
       ] })
     ] })
   ] });
@@ -5995,7 +6029,7 @@ function inWords(cron) {
   const time = timeWords(minute, hour);
   if (time === null) return cron;
   const days = dayWords(day, weekday);
-  const months = month === "*" ? "" : listed2(month, (part) => MONTHS[Number(part)] ?? null, " in ");
+  const months = month === "*" ? "" : listed(month, (part) => MONTHS[Number(part)] ?? null, " in ");
   if (days === null || months === null) return cron;
   const words2 = `${time}${days}${months}`;
   return words2[0].toUpperCase() + words2.slice(1);
@@ -6007,7 +6041,7 @@ function timeWords(minute, hour) {
   if (/^\d+$/.test(minute)) {
     if (hour === "*") return `every hour at :${minute.padStart(2, "0")}`;
     if (every.test(hour)) return `every ${every.exec(hour)[1]} hours at :${minute.padStart(2, "0")}`;
-    return listed2(hour, (part) => /^\d+$/.test(part) ? `${part.padStart(2, "0")}:${minute.padStart(2, "0")}` : null, "at ");
+    return listed(hour, (part) => /^\d+$/.test(part) ? `${part.padStart(2, "0")}:${minute.padStart(2, "0")}` : null, "at ");
   }
   return null;
 }
@@ -6019,15 +6053,15 @@ function dayWords(day, weekday) {
       const [from2, to2] = [nameOf(range[1]), nameOf(range[2])];
       return from2 === "Monday" && to2 === "Friday" ? " on weekdays" : from2 && to2 ? `, ${from2} to ${to2}` : null;
     }
-    return listed2(weekday, nameOf, " on ");
+    return listed(weekday, nameOf, " on ");
   }
-  if (weekday === "*") return listed2(day, (part) => /^\d+$/.test(part) ? part : null, " on day ");
+  if (weekday === "*") return listed(day, (part) => /^\d+$/.test(part) ? part : null, " on day ");
   return null;
 }
 function nameOf(part) {
   return /^[0-7]$/.test(part) ? DAYS[Number(part)] : DAYS[NAMES.indexOf(part.toUpperCase())] ?? null;
 }
-function listed2(text, word, before) {
+function listed(text, word, before) {
   const words2 = text.split(",").map(word);
   if (words2.includes(null) || words2.length > 6) return null;
   return before + (words2.length > 1 ? `${words2.slice(0, -1).join(", ")} and ${words2.at(-1)}` : words2[0]);
@@ -6558,10 +6592,10 @@ function Settings() {
     ] }) })
   ] });
 }
-function Choice({ label, value, options, change }) {
+function Choice({ label, value, options: options2, change }) {
   return a4("fieldset", { class: "choice", children: [
     a4("legend", { children: label }),
-    options.map((option2) => a4("label", { children: [
+    options2.map((option2) => a4("label", { children: [
       a4("input", { type: "radio", name: label, checked: option2 === value, onChange: () => change(option2) }),
       a4("span", { children: option2 === "utc" ? "UTC" : phrase(option2) })
     ] }, option2))
