@@ -126,6 +126,7 @@ export interface Calls {
   "POST /v1/graphs/{id}/members": { query: { check?: boolean; tenant?: string }; body: api.GrowBody; reply: api.GrownView };
   "POST /v1/graphs/{id}/replay": { query: { tenant?: string }; body: api.GraphsReplayBody; reply: api.StateView };
   "GET /v1/graphs/{id}/timeline": { query: { tenant?: string }; body: undefined; reply: api.WaterfallView };
+  "GET /v1/history": { query: { tenant?: string; subject?: api.Subject; span?: api.Span; name?: string; points?: number }; body: undefined; reply: api.HistoryPage };
   "POST /v1/keys": { query: {}; body: api.KeyBody; reply: api.NewKeyView };
   "GET /v1/keys": { query: {}; body: undefined; reply: api.KeyPage };
   "DELETE /v1/keys/{key}": { query: {}; body: undefined; reply: undefined };

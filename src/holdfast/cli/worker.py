@@ -24,6 +24,7 @@ from holdfast.errors import InvalidInput
 from holdfast.model import checks
 from holdfast.model.store_urls import is_remote
 from holdfast.tracing import set_up_from_environment
+from holdfast.worker.app import App
 from holdfast.worker.worker import WorkerSettings
 
 MOST_PROCESSES = 256
@@ -71,6 +72,9 @@ OfRevision = Annotated[
         show_default="none",
     ),
 ]
+Lease = Annotated[
+    str, typer.Option("--lease", help="How soon the store notices that a worker has died.")
+]
 Processes = Annotated[
     int,
     typer.Option(
@@ -96,9 +100,7 @@ def worker(
     revision: OfRevision = None,
     env: EnvOption = "local",
     name: Name = "worker",
-    lease: Annotated[
-        str, typer.Option("--lease", help="How soon the store notices that a worker has died.")
-    ] = "30s",
+    lease: Lease = "30s",
     processes: Processes = 1,
     log_level: LogLevel = "info",
     keep_logs: KeepLogs = "info",
@@ -122,15 +124,11 @@ def worker(
         lease_ms=inputs.duration_ms("lease", lease),
         keep_logs=None if keep_logs == "off" else keep_logs,
     )
-    count = processes_of(processes)
-    if count > 1 and member is None:
+    if member is None and (count := processes_of(processes)) > 1:
         run_crew(count, as_json=as_json)
         return
     set_up_from_environment("holdfast-worker")
-    app = load_app(target)
-    app.store = store or app.store
-    if not is_remote(app.store):
-        parse_store(app.store)
+    app = _app(target, store)
     how = Serving(
         as_json=as_json,
         parent=parent,
@@ -142,6 +140,15 @@ def worker(
     )
     if serve(target, app, settings, how):
         raise typer.Exit(INTERRUPTED)
+
+
+def _app(target: str, store: str | None) -> App:
+    """Load the app, on another store if one is given."""
+    app = load_app(target)
+    app.store = store or app.store
+    if not is_remote(app.store):
+        parse_store(app.store)
+    return app
 
 
 def processes_of(given: int) -> int:

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from starlette.responses import Response
@@ -224,11 +225,9 @@ class Routes:
 
         def declare(handler: Handler) -> Handler:
             hints, roles = get_type_hints(handler), _several(role)
-            route = Route(
-                method=method,
-                path=path,
+            named = partial(Route, method=method, path=path, tag=self.tag)
+            route = named(
                 handler=handler,
-                tag=self.tag,
                 roles=roles,
                 scope=Scope.OWNED if owner else scope,
                 owner=owner,

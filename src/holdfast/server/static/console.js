@@ -1144,6 +1144,7 @@ var PAGES = {
   deployment: ["deployments"],
   key: ["keys", "id"],
   request: ["audit", "request"],
+  tenant: ["tenants"],
   task: ["runs", "kind"]
 };
 
@@ -1194,6 +1195,19 @@ function useKeys(bound) {
       layers.splice(layers.indexOf(layer), 1);
     };
   }, []);
+}
+function useCursor(rows, keyOf2) {
+  const chosen2 = T2(null);
+  const [, draw] = d2(0);
+  const found = chosen2.current ? rows.findIndex((row) => keyOf2(row) === chosen2.current.key) : -1;
+  const at = chosen2.current && found < 0 ? Math.min(chosen2.current.at, rows.length - 1) : found;
+  const move = (by) => {
+    const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
+    if (rows[next2]) chosen2.current = { key: keyOf2(rows[next2]), at: next2 };
+    draw((times) => times + 1);
+    return next2;
+  };
+  return [at, move];
 }
 function handleKeys() {
   document.addEventListener("keydown", (event) => {
@@ -1878,6 +1892,16 @@ function Copy({ text, label = "Copy" }) {
   };
   return a4("button", { type: "button", class: "icon-button quiet", onClick: copy, "aria-label": `${label}: ${middle(text, 40)}`, title: label, children: a4(Icon, { name: isDone ? "check" : "copy" }) });
 }
+function Commands({ texts, children }) {
+  return a4("details", { class: "commands", children: [
+    a4("summary", { children: "The same from a terminal" }),
+    texts.map((text) => a4("div", { class: "command", children: [
+      a4("pre", { children: text }),
+      a4(Copy, { text, label: "Copy command" })
+    ] }, text.slice(0, 8))),
+    children
+  ] });
+}
 function Id({ id, href, most = 22, copy = false }) {
   const text = middle(id, most);
   return a4("span", { class: "id", children: [
@@ -2013,6 +2037,13 @@ function Failed({ problem, retry }) {
     ] })
   ] });
 }
+function Refused({ problem }) {
+  if (!problem) return null;
+  return a4("div", { class: "problem", role: "alert", children: [
+    problem.message,
+    a4(ProblemFacts, { problem })
+  ] });
+}
 function ProblemFacts({ problem }) {
   return a4("p", { class: "faint small", children: [
     a4("code", { children: problem.code }),
@@ -2104,17 +2135,16 @@ var ENDED = /* @__PURE__ */ new Set(["completed", "failed", "cancelled", "expire
 
 // console/parts/table.tsx
 var SHOWN = 100;
-function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
-  const [at, setAt] = d2(-1);
-  const body = T2(null);
+function Table({ rows, columns, keyOf: keyOf2, href, label, chosen: chosen2 }) {
   const [isWhole, setWhole] = d2(false);
   const shown = isWhole ? rows : rows.slice(0, SHOWN);
-  const move = (by) => setAt((now2) => Math.max(0, Math.min(shown.length - 1, now2 + by)));
+  const [at, move] = useCursor(shown, keyOf2);
+  const body = T2(null);
   useKeys(
     href ? [
       { keys: "j", about: "Next row", run: () => move(1) },
       { keys: "k", about: "Previous row", run: () => move(-1) },
-      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
+      { keys: "Enter", about: "Open the row", run: () => shown[at] && go(href(shown[at])) }
     ] : []
   );
   A2(() => {
@@ -2123,7 +2153,7 @@ function Table({ rows, columns, keyOf, href, label, chosen: chosen2 }) {
   return a4("div", { class: "table-box", children: [
     a4("table", { class: "table", "aria-label": label, children: [
       a4(Head2, { columns }),
-      a4("tbody", { ref: body, children: shown.map((row, index) => a4("tr", { class: index === at || keyOf(row) === chosen2 ? "chosen" : "", children: a4(Cells, { row, columns }) }, keyOf(row))) })
+      a4("tbody", { ref: body, children: shown.map((row, index) => a4("tr", { class: index === at || keyOf2(row) === chosen2 ? "chosen" : "", children: a4(Cells, { row, columns }) }, keyOf2(row))) })
     ] }),
     shown.length < rows.length && a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: `Show all ${count(rows.length)}` })
   ] });
@@ -2367,6 +2397,41 @@ function drainAction(where, revision, weight) {
     }
   ];
 }
+var UNITS = { s: 1e3, m: MINUTES, h: 60 * MINUTES, d: 1440 * MINUTES };
+function startRollout(where, revision, deployment) {
+  if (revision.lifecycle !== "ready" || !deployment.split.entries.length || deployment.split.entries.some((entry) => entry.revision === revision.id && entry.weight_bps === 1e4)) return [];
+  const steps = (text) => (text ?? "").split(",").map((part) => {
+    const [, share, amount, unit] = /^\s*([\d.]+)\s*%?(?::(\d+)([smhd]))?\s*$/.exec(part) ?? [];
+    return { weight_bps: Math.round(Number(share) * 100), duration_ms: amount ? Number(amount) * UNITS[unit] : 0 };
+  });
+  const number = (text, factor = 1) => text?.trim() ? Math.round(Number(text) * factor) : null;
+  return [
+    {
+      title: `Roll out ${revision.id}`,
+      verb: "Roll out",
+      icon: "up",
+      about: "New sessions go to it step by step, as long as it is not worse than what serves now; sessions that have begun stay where they are.",
+      target: "POST /v1/envs/{env}/deployments/{d}/rollouts",
+      path: { env: where.env, d: where.d },
+      query: { tenant: where.tenant },
+      fields: [
+        { name: "steps", label: "Steps", kind: "text", initial: "5%:10m,25%:10m,50%:10m,100%", hint: "Shares of new sessions, and how long each lasts; without a time, until it is promoted." },
+        { name: "turns", label: "Judge after turns", kind: "number", initial: "20" },
+        { name: "errors", label: "Error rate, points higher at most", kind: "number", initial: "2", hint: "Empty: no limit." },
+        { name: "latency", label: "p95 in percent of the old one, at most", kind: "number", initial: "150", hint: "Empty: no limit." }
+      ],
+      body: (values) => ({
+        revision: revision.id,
+        steps: steps(values.steps),
+        guards: { min_turns: Number(values.turns), error_rate_bps: number(values.errors, 100), p95_percent: number(values.latency) },
+        expected_generation: deployment.split.generation
+      }),
+      cli: (values) => `rollout start ${quoted(where.d)} ${quoted(revision.id)}${option("steps", values.steps)}${option("min-turns", values.turns)}${option("error-rate", values.errors ? `${values.errors}%` : "off")}${option("latency", values.latency ? `${values.latency}%` : "off")}${from(where)}`,
+      role: "operator",
+      done: () => `${revision.id} is rolled out.`
+    }
+  ];
+}
 function rolloutActions(where, rollout) {
   const make = (verb, label, icon, about) => {
     const hasReason = verb === "pause" || verb === "abort";
@@ -2390,37 +2455,6 @@ function rolloutActions(where, rollout) {
     make("promote", "Promote", "up", "All new sessions go to the new revision now."),
     make("abort", "Abort", "slash", "The split before the rollout returns.")
   ];
-}
-
-// console/lib/find.ts
-async function find(text, signal) {
-  const id = text.trim();
-  const tenant2 = scope.value ?? (me.value?.tenant ? void 0 : "*");
-  return (await call("GET /v1/find", { query: { id, tenant: tenant2 }, signal })).items;
-}
-
-// console/parts/badges.tsx
-var inboxCount = y3(0);
-function watchBadges() {
-  let timer;
-  const read4 = async () => {
-    timer = void 0;
-    try {
-      const found = await call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 100 } });
-      inboxCount.value = found.items.length;
-    } catch {
-    }
-  };
-  x2(() => {
-    if (me.value) {
-      void scope.value;
-      void read4();
-    }
-  });
-  listen((changes) => {
-    const matters = changes.some((change) => change.type === "all" || change.type === "waitpoint" || change.data.state === "suspended" || change.data.from === "suspended");
-    if (matters) timer ??= setTimeout(() => void read4(), 1500);
-  });
 }
 
 // console/lib/exact.ts
@@ -2496,6 +2530,139 @@ ${node.entries.map(([key, value]) => `${inner}${JSON.stringify(key)}: ${pretty(v
 ${indent}}`;
 }
 
+// console/parts/json.tsx
+var SHOWN_CHARS = 65536;
+var OPEN_ITEMS = 20;
+var SHOWN_ITEMS = 100;
+function Value({ value }) {
+  return a4(Payload, { text: JSON.stringify(value) ?? "null" });
+}
+function Payload({ text, name = "payload" }) {
+  const [isWhole, setWhole] = d2(false);
+  const isLong = text.length > SHOWN_CHARS;
+  const node = !isLong || isWhole ? parse(text) : null;
+  return a4("div", { class: "json", children: [
+    a4("div", { class: "json-bar", children: [
+      a4("span", { class: "faint small", children: bytes(new Blob([text]).size) }),
+      isLong && a4("a", { class: "icon-button quiet", href: `data:application/octet-stream,${encodeURIComponent(text)}`, download: `${name}.json`, "aria-label": "Download", title: "Download", children: a4(Icon, { name: "download" }) }),
+      a4(Copy, { text: node ? pretty(node) : text })
+    ] }),
+    node ? a4("div", { class: "json-tree", children: a4(Tree, { node, depth: 0 }) }) : a4("pre", { children: isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text }),
+    isLong && !isWhole && a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
+      "Show all ",
+      bytes(text.length)
+    ] })
+  ] });
+}
+function Tree({ node, depth, last: last2 = true }) {
+  const comma = last2 ? "" : ",";
+  if (node.kind === "string")
+    return a4("span", { class: "json-string", children: [
+      JSON.stringify(node.value),
+      comma
+    ] });
+  if (node.kind === "plain")
+    return a4("span", { class: `json-${/^[tfn]/.test(node.text) ? "word" : "number"}`, children: [
+      node.text,
+      comma
+    ] });
+  const [open, close, size] = node.kind === "array" ? ["[", "]", node.items.length] : ["{", "}", node.entries.length];
+  if (!size) return a4("span", { children: `${open}${close}${comma}` });
+  return a4(Branch, { node, depth, open, close: `${close}${comma}`, size });
+}
+function Branch({ node, depth, open, close, size }) {
+  const [isOpen, setOpen] = d2(depth < 2 && size <= OPEN_ITEMS * 5);
+  const [shown, setShown] = d2(SHOWN_ITEMS);
+  const entries = node.kind === "object" ? node.entries : node.kind === "array" ? node.items.map((item) => [null, item]) : [];
+  return a4($, { children: [
+    a4("button", { type: "button", class: "json-fold", "aria-expanded": isOpen, "aria-label": `${count(size)} ${node.kind === "array" ? "items" : "fields"}`, onClick: () => setOpen(!isOpen), children: [
+      a4(Icon, { name: isOpen ? "down" : "right" }),
+      open,
+      !isOpen && a4("span", { class: "faint", children: [
+        " ",
+        count(size),
+        " … "
+      ] }),
+      !isOpen && close
+    ] }),
+    isOpen && a4($, { children: [
+      a4("div", { class: "json-children", children: [
+        entries.slice(0, shown).map(([key, value], at) => a4("div", { class: "json-row", children: [
+          key !== null && a4("span", { class: "json-key", children: [
+            JSON.stringify(key),
+            ": "
+          ] }),
+          a4(Tree, { node: value, depth: depth + 1, last: at === entries.length - 1 })
+        ] }, key ?? at)),
+        entries.length > shown && a4("button", { type: "button", class: "link", onClick: () => setShown(shown + 1e3), children: [
+          count(entries.length - shown),
+          " more"
+        ] })
+      ] }),
+      a4("span", { children: close })
+    ] })
+  ] });
+}
+
+// console/parts/differences.tsx
+var TONES = { added: "good", removed: "danger", changed: "warn" };
+function Differences({ of: of2 }) {
+  return a4(Show, { of: of2, rows: 3, empty: (data) => data.total ? null : a4("p", { class: "pad faint", children: "They do not differ." }), children: (data) => a4($, { children: [
+    a4(
+      Table,
+      {
+        label: "Differences",
+        rows: data.items,
+        keyOf: (row) => row.path.join("/"),
+        columns: [
+          { id: "change", label: "Change", width: "7rem", drop: "narrow", cell: (row) => a4(Tag, { tone: TONES[row.change], children: row.change }) },
+          { id: "path", label: "Where", cell: (row) => a4("code", { class: "wrap", children: row.path.join(" › ") }) },
+          { id: "before", label: "Before", width: "36%", cell: (row) => row.change !== "added" && a4(Side, { value: row.before }) },
+          { id: "after", label: "After", width: "36%", cell: (row) => row.change !== "removed" && a4(Side, { value: row.after }) }
+        ]
+      }
+    ),
+    data.total > data.items.length && a4("p", { class: "pad faint", children: [
+      plural(data.total, "difference"),
+      " in all."
+    ] })
+  ] }) });
+}
+function Side({ value }) {
+  return typeof value === "object" && value !== null ? a4(Value, { value }) : a4("code", { class: "wrap", children: typeof value === "string" ? value : JSON.stringify(value) });
+}
+
+// console/lib/find.ts
+async function find(text, signal) {
+  const id = text.trim();
+  const tenant2 = scope.value ?? (me.value?.tenant ? void 0 : "*");
+  return (await call("GET /v1/find", { query: { id, tenant: tenant2 }, signal })).items;
+}
+
+// console/parts/badges.tsx
+var inboxCount = y3(0);
+function watchBadges() {
+  let timer;
+  const read4 = async () => {
+    timer = void 0;
+    try {
+      const found = await call("GET /v1/waitpoints", { query: { tenant: scope.value, limit: 100 } });
+      inboxCount.value = found.items.length;
+    } catch {
+    }
+  };
+  x2(() => {
+    if (me.value) {
+      void scope.value;
+      void read4();
+    }
+  });
+  listen((changes) => {
+    const matters = changes.some((change) => change.type === "all" || change.type === "waitpoint" || change.data.state === "suspended" || change.data.from === "suspended");
+    if (matters) timer ??= setTimeout(() => void read4(), 1500);
+  });
+}
+
 // console/parts/dialog.tsx
 function Dialog({ title, close, children, class: name = "" }) {
   const element = T2(null);
@@ -2555,25 +2722,13 @@ function Confirm({ action }) {
       ] }),
       a4("input", { value: typed, onInput: (event) => setTyped(event.currentTarget.value), autocomplete: "off" })
     ] }),
-    problem && a4("div", { class: "problem", role: "alert", children: [
-      problem.message,
-      a4(ProblemFacts, { problem })
-    ] }),
-    a4(Commands, { action, values }),
+    a4(Refused, { problem }),
+    a4(Commands, { texts: [asCommand(action, values), curlCommand(action, values)] }),
     a4("footer", { children: [
       a4("button", { type: "button", class: "button", onClick: close, children: "Back" }),
       a4("button", { type: "submit", class: `button ${action.isDangerous ? "danger-fill" : "primary"}`, disabled: !isReady, children: action.verb })
     ] })
   ] }) });
-}
-function Commands({ action, values }) {
-  return a4("details", { class: "commands", children: [
-    a4("summary", { children: "The same from a terminal" }),
-    [asCommand(action, values), curlCommand(action, values)].map((text) => a4("div", { class: "command", children: [
-      a4("pre", { children: text }),
-      a4(Copy, { text, label: "Copy command" })
-    ] }, text.slice(0, 8)))
-  ] });
 }
 function Field({ field, value, change }) {
   const id = P2();
@@ -2696,6 +2851,10 @@ function Account() {
         a4("option", { value: "", children: "All tenants" }),
         tenants.map((name) => a4("option", { value: name, children: name }, name))
       ] })
+    ] }),
+    tenant.value && a4("a", { class: "link small", href: to(["tenants", tenant.value]), children: [
+      "About ",
+      tenant.value
     ] }),
     a4("div", { class: "account-row", children: [
       a4(Icon, { name: "person" }),
@@ -2869,7 +3028,7 @@ function SplitEditor({ where, deployment }) {
   const set = (id, value) => setWeights(balanced(choices.map((one) => one.id), weights, id, value));
   const isChanged = choices.some((one) => (weights[one.id] ?? 0) !== (before[one.id] ?? 0));
   const entries = choices.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => ({ revision: one.id, weight_bps: weights[one.id] }));
-  const save = () => ask({
+  const save2 = () => ask({
     title: `Change the split of ${where.d}`,
     verb: "Change",
     about: foretold(deployment, weights).join(" "),
@@ -2900,7 +3059,7 @@ function SplitEditor({ where, deployment }) {
     isChanged && a4("ul", { class: "foretold", role: "status", children: foretold(deployment, weights).map((text) => a4("li", { children: text }, text)) }),
     a4("div", { class: "buttons end", children: [
       isChanged && a4("button", { type: "button", class: "button", onClick: () => setWeights(before), children: "Undo" }),
-      a4("button", { type: "button", class: "button primary", disabled: !isChanged || !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: save, children: "Change the split" })
+      a4("button", { type: "button", class: "button primary", disabled: !isChanged || !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: save2, children: "Change the split" })
     ] })
   ] }) });
 }
@@ -3045,11 +3204,12 @@ function Found({ facts: { deployment, rollouts, events: events2 } }) {
             a4(Copy, { text: row.digest, label: "Copy digest" })
           ] }) },
           { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.staged_at }) },
-          { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => a4(Button, { action, tone: "slim" }, action.verb)) }
+          { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...active ? [] : startRollout(where, row, deployment), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => a4(Button, { action, tone: "slim" }, action.verb)) }
         ]
       }
     ) }),
     chosen2 && a4(Holders, { where, revision: chosen2 }),
+    chosen2 && a4(Changes, { where, revision: chosen2, others: deployment.revisions }, chosen2.id),
     a4("div", { class: "columns", children: [
       a4(SplitEditor, { where, deployment }),
       a4(Card, { title: "What has changed", children: events2.length ? a4("ul", { class: "lines", children: events2.map((event, at) => a4("li", { children: [
@@ -3106,6 +3266,21 @@ function Holders({ where, revision }) {
       }
     ) : a4("p", { class: "pad faint", children: "Nothing needs it." })
   ] }) }) });
+}
+function Changes({ where, revision, others }) {
+  const before = param("before") || (others.filter((one) => one.number < revision.number).at(-1)?.id ?? "");
+  const found = useLoad((signal) => call("GET /v1/envs/{env}/deployments/{d}/revisions/{r}/diff", { path: { env: where.env, d: where.d, r: revision.id }, query: { tenant: where.tenant, ...before ? { other: before } : {} }, signal }), [revision.id, before]);
+  return a4(
+    Card,
+    {
+      title: `What is different in ${revision.id}`,
+      extra: a4("label", { class: "pair small", children: [
+        "before",
+        a4("select", { value: before, onChange: (event) => go(here({ before: event.currentTarget.value }), { replace: true }), children: others.filter((one) => one.id !== revision.id).map((one) => a4("option", { children: one.id }, one.id)) })
+      ] }),
+      children: a4(Differences, { of: found })
+    }
+  );
 }
 function Rollout({ rollout, where }) {
   return a4(
@@ -3259,6 +3434,120 @@ function tip(points) {
   return `M${x3 - 4} ${y5 + back}L${x3} ${y5}L${x3 + 4} ${y5 + back}z`;
 }
 
+// console/parts/virtual.tsx
+var ROW = 36;
+var MARGIN = 12;
+function useVisible(count2, row) {
+  const box = T2(null);
+  const [{ top, height }, setPlace] = d2({ top: 0, height: 800 });
+  const look = () => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0 });
+  A2(() => {
+    const observer = new ResizeObserver(look);
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  const end = Math.min(count2, Math.ceil((top + height) / row) + MARGIN);
+  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - MARGIN)), end, height };
+}
+function VirtualTable({ rows, columns, keyOf: keyOf2, href, label, total, selected, select, more, busy }) {
+  const { box, look, first, end, height } = useVisible(rows.length, ROW);
+  const [at, step] = useCursor(rows, keyOf2);
+  A2(() => {
+    if (more && end > rows.length - 20) more();
+  }, [end, rows.length, more]);
+  const move = (by) => {
+    const next2 = step(by);
+    const element = box.current;
+    if (!element) return;
+    if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
+    else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
+  };
+  const toggle = (key) => {
+    const keys = new Set(selected);
+    if (!keys.delete(key)) keys.add(key);
+    select(keys);
+  };
+  useKeys([
+    { keys: "j", about: "Next row", run: () => move(1) },
+    { keys: "k", about: "Previous row", run: () => move(-1) },
+    { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf2(rows[at])) },
+    { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
+    { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
+  ]);
+  const scrolled = () => {
+    look();
+    busy((box.current?.scrollTop ?? 0) > ROW * 2);
+  };
+  return a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
+    a4(Head2, { columns: [checkColumn(keyOf2, selected, toggle), ...columns] }),
+    a4("tbody", { children: [
+      first > 0 && a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
+      rows.slice(first, end).map((row, index) => {
+        const key = keyOf2(row);
+        const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
+        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf2, selected, toggle), ...columns] }) }, (first + index) % 200);
+      }),
+      end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
+    ] })
+  ] }) });
+}
+function checkColumn(keyOf2, selected, toggle) {
+  return {
+    id: "check",
+    label: "Select",
+    kind: "actions",
+    drop: "narrow",
+    width: "2.25rem",
+    cell: (row) => a4("input", { type: "checkbox", checked: selected.has(keyOf2(row)), onChange: () => toggle(keyOf2(row)), "aria-label": `Select ${keyOf2(row)}` })
+  };
+}
+
+// console/parts/timeline.tsx
+var ICONS2 = { queue: "clock", run: "play", end: "flag", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
+var ROW2 = 28;
+var NESTED = /* @__PURE__ */ new Set(["step", "child", "progress"]);
+var TONES2 = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
+function Timeline({ axis, spans, isWaterfall = false }) {
+  const chosen2 = param("span");
+  const joins = (at) => isWaterfall && spans[at]?.execution === spans[at + 1]?.execution;
+  const rows = spans.map((one, at) => ({ one, at, before: at && joins(at - 1) ? spans[at - 1] : void 0 })).filter(({ at }) => at === spans.length - 1 || !joins(at));
+  const { box, look, first, end } = useVisible(rows.length, ROW2);
+  return a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", "aria-rowcount": rows.length, ref: box, onScroll: look, tabIndex: 0, children: [
+    a4(Axis, { axis }),
+    a4("div", { role: "none", style: { height: `${first * ROW2}px` } }),
+    rows.slice(first, end).map(({ one, before, at }) => a4(Row, { span: one, before, axis, depth: NESTED.has(one.type) && !isWaterfall ? 1 : 0, isChosen: chosen2 === String(at), at }, at)),
+    a4("div", { role: "none", style: { height: `${(rows.length - end) * ROW2}px` } })
+  ] });
+}
+function Axis({ axis }) {
+  return a4("div", { class: "tl-row tl-axis", role: "row", children: [
+    a4("span", { class: "tl-label", role: "columnheader", children: "Span" }),
+    a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.since)} to ${exact(part.until)}`, children: part.end - part.start > 0.09 && a4("i", { children: part.folded ? `${span(part.ms)} idle` : clock(part.since) }) }, at)) }),
+    a4("span", { class: "tl-ms", role: "columnheader", children: "Time" })
+  ] });
+}
+function Row({ span: one, before, axis, depth, isChosen, at }) {
+  const tone = TONES2[one.type] ?? (toneOf(one.state) === "plain" ? "accent" : toneOf(one.state));
+  const href = one.execution ? pageOf("execution", one.execution) : null;
+  const width = Math.max(0, one.end - one.start) * 100;
+  const used = Object.entries(one.usage).map(([name, value]) => `${brief(value)} ${name.replaceAll("_", " ")}`).join(", ");
+  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}${used ? `, ${used}` : ""}, from ${exact(one.since)}`;
+  return a4("div", { class: `tl-row ${isChosen ? "chosen" : ""}`, role: "row", children: [
+    a4("span", { class: `tl-label depth-${depth}`, role: "cell", children: [
+      a4(Icon, { name: ICONS2[one.type] ?? "dot" }),
+      href ? a4("a", { class: "clip", href, title: one.label, children: one.label }) : a4("a", { class: "clip plain", href: here({ span: isChosen ? null : String(at) }), title: one.label, children: one.type === "step" ? one.label : capital(one.label) })
+    ] }),
+    a4("span", { class: "tl-track", role: "cell", children: [
+      axis.map((part, index) => part.folded && a4("span", { class: "tl-hatch", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` } }, index)),
+      before && a4("span", { class: "tl-bar tl-queue tone-muted", style: { left: `${before.start * 100}%`, width: `${(before.end - before.start) * 100}%` }, title: `in line ${span(before.ms)}` }),
+      a4("span", { class: `tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`, style: { left: `${one.start * 100}%`, width: `${width}%` }, title: about, children: a4("span", { class: "hidden", children: about }) }),
+      used && a4("span", { class: `tl-used ${one.end > 0.6 ? "before" : ""}`, style: one.end > 0.6 ? { right: `${(1 - one.start) * 100}%` } : { left: `${one.end * 100}%` }, children: used })
+    ] }),
+    a4("span", { class: "tl-ms num", role: "cell", children: span(one.ms) }),
+    isChosen && one.text && a4("p", { class: "tl-text", children: one.text })
+  ] });
+}
+
 // console/pages/graph.tsx
 function Graph({ id }) {
   const path = { id };
@@ -3306,6 +3595,7 @@ function Found2({ graph, layout, news }) {
     ),
     a4(StateBar, { counts }),
     a4(Card, { children: a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: layout.size.w, height: layout.size.h, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
+    a4(Waterfall, { graph }),
     a4("div", { class: "run-grid", children: [
       a4(Card, { title: "Members", children: a4(
         Table,
@@ -3339,6 +3629,10 @@ function Found2({ graph, layout, news }) {
       ) }) })
     ] })
   ] });
+}
+function Waterfall({ graph }) {
+  const found = useLoad((signal) => call("GET /v1/graphs/{id}/timeline", { path: { id: graph.id }, query: { tenant: scope.value }, signal }), [graph.id, graph.open], { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(graph.id) });
+  return a4(Card, { title: "Waterfall", extra: found.data?.more && a4("span", { class: "faint small", children: "the first 500 members" }), children: a4(Show, { of: found, rows: 3, children: (data) => a4(Timeline, { axis: data.axis, spans: data.spans, isWaterfall: true }) }) });
 }
 function placed(members, layout) {
   const states = new Map(members.map(({ key, state }) => [key, state]));
@@ -3431,24 +3725,6 @@ function Graphs() {
   ] });
 }
 
-// chat/icons.tsx
-var PATHS2 = {
-  clip: "M19.5 11.5l-7.6 7.6a4.6 4.6 0 0 1-6.5-6.5l8-8a3.1 3.1 0 0 1 4.4 4.4l-7.9 7.9a1.6 1.6 0 0 1-2.2-2.2l7.1-7.1",
-  file: "M13.5 3.5H7a1.5 1.5 0 0 0-1.5 1.5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5",
-  send: "M5 12h13M12.5 6l6 6-6 6",
-  restart: "M4.5 12a7.5 7.5 0 1 0 2.4-5.5M4 3.5v4.2h4.2",
-  close: "M6 6l12 12M18 6L6 18",
-  down: "M12 5v13M6 12.5l6 6 6-6",
-  check: "M5 12.5l4.5 4.5L19 7.5",
-  clock: "M12 7.5V12l3 2M12 20.5a8.5 8.5 0 1 0 0-17 8.5 8.5 0 0 0 0 17z",
-  warning: "M12 8.5v4.5M12 16.2v.1M12 3.8L2.8 19.7h18.4z",
-  person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20.5a7.5 7.5 0 0 1 15 0",
-  out: "M10 5H5v14h14v-5M14 4h6v6M20 4l-9 9"
-};
-function Icon2({ name }) {
-  return a4("svg", { class: `icon icon-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false", children: a4("path", { d: PATHS2[name] }) });
-}
-
 // chat/words.ts
 var en = {
   write: "Write a message",
@@ -3508,54 +3784,6 @@ var en = {
 var words = { ...en };
 
 // chat/schema.ts
-var INPUTS = {
-  email: "email",
-  date: "date",
-  "date-time": "datetime-local",
-  time: "time",
-  uri: "url",
-  url: "url",
-  password: "password"
-};
-var LONG = 200;
-function fieldsOf(schema) {
-  const properties = objectOf(schema.properties);
-  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  return Object.entries(properties).map(([name, given]) => {
-    const found = resolved(objectOf(given), schema);
-    const kind = kindOf(found);
-    return {
-      name,
-      label: textOf(found.title) || wordsOf(name),
-      hint: textOf(found.description),
-      kind,
-      input: INPUTS[textOf(found.format)] ?? "text",
-      required: required.has(name),
-      initial: found.default ?? null,
-      options: optionsOf(kind === "choices" ? resolved(objectOf(found.items), schema) : found),
-      schema: found
-    };
-  });
-}
-function kindOf(schema) {
-  if (optionsOf(schema).length) return "choice";
-  switch (schema.type) {
-    case "boolean":
-    case "integer":
-    case "number":
-      return schema.type;
-    case "string":
-      return Number(schema.maxLength) > LONG ? "long" : "text";
-    case "array":
-      return "choices";
-    default:
-      return "json";
-  }
-}
-function optionsOf(schema) {
-  if (Array.isArray(schema.enum)) return schema.enum;
-  return schema.const === void 0 ? [] : [schema.const];
-}
 function resolved(schema, root2, depth = 0) {
   if (depth > 8) return schema;
   const { $ref, anyOf, oneOf, allOf, ...rest2 } = schema;
@@ -3578,220 +3806,174 @@ function wordsOf(name) {
   const words2 = name.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim();
   return words2 ? words2[0].toUpperCase() + words2.slice(1) : name;
 }
-function valueOf(field, form) {
-  if (field.kind === "boolean") return form.get(field.name) !== null;
-  if (field.kind === "choices" && field.options.length)
-    return form.getAll(field.name).map((at) => field.options[Number(at)] ?? null);
-  const text = String(form.get(field.name) ?? "").trim();
-  if (!text) {
-    if (field.required) throw new Error(words.empty);
-    return void 0;
-  }
-  if (field.kind === "choice") return field.options[Number(text)];
-  if (field.kind === "number" || field.kind === "integer") {
-    const number = Number(text);
-    if (!Number.isFinite(number)) throw new Error(words.number);
-    if (field.kind === "integer" && !Number.isInteger(number)) throw new Error(words.integer);
-    return number;
-  }
-  if (field.kind === "choices") return text.split(/\s*,\s*/);
-  if (field.kind === "json") {
-    try {
-      return JSON.parse(text);
-    } catch {
-      return text;
-    }
-  }
-  return text;
-}
 
-// chat/form.tsx
-function Form({ schema, sent, before, open, send: send2 }) {
-  const fields = fieldsOf(schema);
-  const [problems, setProblems] = d2({});
-  const element = T2(null);
-  const submit = (event) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const data = {};
-    const found = {};
-    for (const field of fields) {
-      try {
-        const value = valueOf(field, form);
-        if (value !== void 0) data[field.name] = value;
-      } catch (error) {
-        found[field.name] = error.message;
-      }
-    }
-    setProblems(found);
-    const first = fields.find((field) => field.name in found);
-    if (first) element.current?.elements.namedItem(first.name)?.focus?.();
-    else send2(data, summaryOf(fields, data));
+// console/lib/fields.ts
+var INPUTS = { email: "email", date: "date", "date-time": "datetime-local", time: "time", uri: "url" };
+var LONG = 200;
+var DEEPEST = 8;
+function fieldOf(given, root2, path = "", required = true, name = "") {
+  const isDeep = path.split(".").length > DEEPEST;
+  const choices = [given.oneOf, given.anyOf].find(Array.isArray)?.map(objectOf).filter((one) => one.type !== "null") ?? [];
+  const constants = choices.filter((one) => one.const !== void 0);
+  const variants = choices.length > 1 && constants.length < choices.length ? choices : [];
+  const schema = variants.length || constants.length ? given : resolved(given, root2);
+  const values = Array.isArray(schema.enum) ? schema.enum : schema.const === void 0 ? [] : [schema.const];
+  const options2 = constants.length ? constants.map((one) => ({ label: textOf(one.title) || worded(one.const), value: one.const })) : values.map((value) => ({ label: worded(value), value }));
+  const properties = Object.entries(objectOf(schema.properties));
+  const wanted = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const inner = (key) => path ? `${path}.${key}` : key;
+  const kind = isDeep ? "json" : variants.length ? "variant" : options2.length ? "choice" : kindOf(schema, properties.length > 0);
+  const field = {
+    path,
+    label: textOf(schema.title) || wordsOf(name),
+    hint: textOf(schema.description),
+    kind,
+    input: INPUTS[textOf(schema.format)] ?? "text",
+    required,
+    initial: schema.default,
+    options: options2,
+    fields: []
   };
-  if (!open)
-    return a4("p", { class: "note done", children: [
-      a4(Icon2, { name: sent === void 0 ? "close" : "check" }),
-      sent === void 0 ? words.formOpen : words.formSent
-    ] });
-  return a4("form", { class: "form", ref: element, onSubmit: submit, noValidate: true, children: a4("fieldset", { children: [
-    a4("legend", { class: "hidden", children: textOf(schema.title) || words.form }),
-    fields.map((field) => a4(FieldView, { field, value: objectOf(before)[field.name] ?? field.initial, problem: problems[field.name] }, field.name)),
-    a4("button", { type: "submit", class: "button primary", children: words.send })
-  ] }) });
+  if (kind === "object") field.fields = properties.map(([key, one]) => fieldOf(objectOf(one), root2, inner(key), wanted.has(key), key));
+  if (kind === "variant") field.fields = variants.map((one, at) => fieldOf(one, root2, path, true, textOf(one.title) || textOf(one.$ref).split("/").at(-1) || `${textOf(one.type) || "Choice"} ${at + 1}`));
+  if (kind === "list") field.item = (at) => fieldOf(objectOf(schema.items), root2, inner(String(at)), true, `${field.label} ${at + 1}`);
+  return field;
 }
-function summaryOf(fields, data) {
-  return fields.filter((field) => data[field.name] !== void 0).map((field) => `${field.label}: ${wordOf(data[field.name])}`).join("\n");
+function kindOf(schema, hasProperties) {
+  if (schema.type === "boolean" || schema.type === "integer" || schema.type === "number") return schema.type;
+  if (schema.type === "string") return Number(schema.maxLength) > LONG ? "long" : "text";
+  if (schema.type === "array" && schema.items) return "list";
+  return hasProperties ? "object" : "json";
 }
-function wordOf(value) {
-  if (typeof value === "boolean") return value ? words.yes : words.no;
-  if (Array.isArray(value)) return value.map(wordOf).join(", ");
+function worded(value) {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
-function FieldView({ field, value, problem }) {
-  const id = P2();
-  const hints = [field.hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ");
-  const shared = {
-    id,
-    name: field.name,
-    required: field.required,
-    "aria-invalid": problem ? "true" : void 0,
-    "aria-describedby": hints || void 0
-  };
-  const below = a4($, { children: [
-    field.hint && a4("p", { class: "note", id: `${id}-hint`, children: field.hint }),
-    problem && a4("p", { class: "problem", id: `${id}-problem`, children: problem })
-  ] });
-  if (field.kind === "boolean")
-    return a4("div", { class: "field", children: [
-      a4("label", { class: "option", children: [
-        a4("input", { type: "checkbox", ...shared, required: false, defaultChecked: value === true }),
-        a4("span", { children: field.label })
-      ] }),
-      below
-    ] });
-  if (field.kind === "choices" && field.options.length)
-    return a4("fieldset", { class: "field", children: [
-      a4("legend", { children: field.label }),
-      field.options.map((option2, at) => a4("label", { class: "option", children: [
-        a4(
-          "input",
-          {
-            type: "checkbox",
-            name: field.name,
-            value: at,
-            defaultChecked: Array.isArray(value) && value.includes(option2)
-          }
-        ),
-        a4("span", { children: wordOf(option2) })
-      ] }, at)),
-      below
-    ] });
-  return a4("div", { class: "field", children: [
-    a4("label", { for: id, children: [
-      field.label,
-      !field.required && a4("span", { class: "note", children: [
-        " (",
-        words.optional,
-        ")"
-      ] })
-    ] }),
-    a4(Control, { field, value, shared }),
-    below
-  ] });
+function rawOf(field, value = field.initial) {
+  switch (field.kind) {
+    case "object":
+      return Object.fromEntries(field.fields.map((one) => [keyOf(one), rawOf(one, objectOf(value)[keyOf(one)] ?? one.initial)]));
+    case "list":
+      return Array.isArray(value) ? value.map((one, at) => rawOf(field.item(at), one)) : [];
+    case "variant":
+      return { at: "0", value: rawOf(field.fields[0], value ?? field.fields[0].initial) };
+    case "boolean":
+      return value === true;
+    case "choice":
+      return value === void 0 ? "" : String(field.options.findIndex((one) => JSON.stringify(one.value) === JSON.stringify(value)));
+    default:
+      return value === void 0 || value === null ? "" : worded(value);
+  }
 }
-function Control({ field, value, shared }) {
-  const text = value === null ? "" : wordOf(value);
-  if (field.kind === "choice")
-    return a4("select", { ...shared, defaultValue: value === null ? "" : String(field.options.indexOf(value)), children: [
-      a4("option", { value: "", children: words.choose }),
-      field.options.map((option2, at) => a4("option", { value: at, selected: value !== null && option2 === value, children: wordOf(option2) }, at))
-    ] });
-  if (field.kind === "long" || field.kind === "json") return a4("textarea", { ...shared, rows: 3, defaultValue: text });
-  const isNumber = field.kind === "number" || field.kind === "integer";
-  return a4(
-    "input",
-    {
-      ...shared,
-      type: isNumber ? "text" : field.input,
-      inputMode: isNumber ? field.kind === "integer" ? "numeric" : "decimal" : void 0,
-      autocomplete: field.input === "email" ? "email" : "on",
-      defaultValue: text,
-      dir: "auto"
-    }
-  );
+function keyOf(field) {
+  return field.path.split(".").at(-1);
+}
+function isBlank(raw) {
+  if (typeof raw !== "object") return !raw;
+  return Object.entries(raw).every(([name, one]) => name === "at" && "value" in raw || isBlank(one));
+}
+function valueOf(field, raw, problems) {
+  const isTree = field.kind === "object" || field.kind === "variant";
+  if (isTree && !field.required && isBlank(raw)) return void 0;
+  if (field.kind === "object") {
+    const found = field.fields.map((one) => [keyOf(one), valueOf(one, raw[keyOf(one)], problems)]).filter((entry) => entry[1] !== void 0);
+    return Object.fromEntries(found);
+  }
+  if (field.kind === "list") return raw.length || field.required ? raw.map((one, at) => valueOf(field.item(at), one, problems) ?? null) : void 0;
+  if (field.kind === "variant") return valueOf(field.fields[Number(raw.at)], raw.value, problems);
+  if (field.kind === "boolean") return raw;
+  const text = String(raw).trim();
+  if (!text) {
+    if (field.required) problems[field.path] = "Please fill this in.";
+    return void 0;
+  }
+  if (field.kind === "choice") return field.options[Number(text)].value;
+  if (field.kind === "text" || field.kind === "long") return text;
+  try {
+    const value = JSON.parse(text);
+    if (field.kind === "json" || typeof value === "number" && (field.kind === "number" || Number.isInteger(value))) return value;
+  } catch {
+    if (field.kind === "json") return text;
+  }
+  problems[field.path] = field.kind === "integer" ? "Please write a whole number." : "Please write a number.";
+  return void 0;
 }
 
-// console/parts/json.tsx
-var SHOWN_CHARS = 65536;
-var OPEN_ITEMS = 20;
-var SHOWN_ITEMS = 100;
-function Value({ value }) {
-  return a4(Payload, { text: JSON.stringify(value) ?? "null" });
-}
-function Payload({ text, name = "payload" }) {
-  const [isWhole, setWhole] = d2(false);
-  const isLong = text.length > SHOWN_CHARS;
-  const node = !isLong || isWhole ? parse(text) : null;
-  return a4("div", { class: "json", children: [
-    a4("div", { class: "json-bar", children: [
-      a4("span", { class: "faint small", children: bytes(new Blob([text]).size) }),
-      isLong && a4("a", { class: "icon-button quiet", href: `data:application/octet-stream,${encodeURIComponent(text)}`, download: `${name}.json`, "aria-label": "Download", title: "Download", children: a4(Icon, { name: "download" }) }),
-      a4(Copy, { text: node ? pretty(node) : text })
-    ] }),
-    node ? a4("div", { class: "json-tree", children: a4(Tree, { node, depth: 0 }) }) : a4("pre", { children: isLong && !isWhole ? text.slice(0, SHOWN_CHARS) : text }),
-    isLong && !isWhole && a4("button", { type: "button", class: "button", onClick: () => setWhole(true), children: [
-      "Show all ",
-      bytes(text.length)
-    ] })
+// console/parts/form.tsx
+function Form({ schema, verb, isAllowed, problem, send: send2 }) {
+  const field = w2(() => fieldOf(schema, schema), [JSON.stringify(schema)]);
+  const [raw, setRaw] = d2(() => rawOf(field));
+  const [wrong, setWrong] = d2({});
+  const submit = (event) => {
+    event.preventDefault();
+    const problems2 = {};
+    const value = valueOf(field, raw, problems2);
+    setWrong(problems2);
+    const first = Object.keys(problems2)[0];
+    if (first === void 0) send2(value ?? {});
+    else event.currentTarget.querySelector(`[name="${CSS.escape(first)}"]`)?.focus();
+  };
+  const refused = String(problem?.more.field ?? "").split(".").slice(1).join(".");
+  const problems = refused ? { [refused]: problem.message, ...wrong } : wrong;
+  return a4("form", { class: "form", onSubmit: submit, noValidate: true, children: [
+    a4(Inner, { field, raw, change: setRaw, problems, isOutermost: true }),
+    a4("button", { type: "submit", class: "button primary", disabled: !isAllowed, children: verb })
   ] });
 }
-function Tree({ node, depth, last: last2 = true }) {
-  const comma = last2 ? "" : ",";
-  if (node.kind === "string")
-    return a4("span", { class: "json-string", children: [
-      JSON.stringify(node.value),
-      comma
+function Inner({ field, raw, change, problems, isOutermost = false }) {
+  if (field.kind === "object") {
+    const value = raw;
+    const fields = field.fields.map((one) => a4(Inner, { field: one, raw: value[keyOf(one)], change: (next2) => change({ ...value, [keyOf(one)]: next2 }), problems }, one.path));
+    return isOutermost ? a4("div", { class: "stack", children: fields }) : a4(Group, { field, problems, children: fields });
+  }
+  if (field.kind === "variant") {
+    const { at, value } = raw;
+    const chosen2 = field.fields[Number(at)];
+    return a4(Group, { field, problems, children: [
+      a4("select", { "aria-label": `Kind of ${field.label || "value"}`, value: at, onChange: (event) => change({ at: event.currentTarget.value, value: rawOf(field.fields[Number(event.currentTarget.value)]) }), children: field.fields.map((one, index) => a4("option", { value: index, children: one.label }, index)) }),
+      a4(Inner, { field: chosen2, raw: value, change: (next2) => change({ at, value: next2 }), problems, isOutermost: true }, at)
     ] });
-  if (node.kind === "plain")
-    return a4("span", { class: `json-${/^[tfn]/.test(node.text) ? "word" : "number"}`, children: [
-      node.text,
-      comma
+  }
+  if (field.kind === "list") {
+    const items = raw;
+    return a4(Group, { field, problems, children: [
+      items.map((one, at) => a4("div", { class: "list-item", children: [
+        a4(Inner, { field: field.item(at), raw: one, change: (next2) => change(items.with(at, next2)), problems }),
+        a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove ${field.item(at).label}`, onClick: () => change(items.toSpliced(at, 1)), children: a4(Icon, { name: "close" }) })
+      ] }, `${items.length} ${at}`)),
+      a4("button", { type: "button", class: "button slim", onClick: () => change([...items, rawOf(field.item(items.length))]), children: [
+        a4(Icon, { name: "plus" }),
+        " Add"
+      ] })
     ] });
-  const [open, close, size] = node.kind === "array" ? ["[", "]", node.items.length] : ["{", "}", node.entries.length];
-  if (!size) return a4("span", { children: `${open}${close}${comma}` });
-  return a4(Branch, { node, depth, open, close: `${close}${comma}`, size });
+  }
+  return a4(Single, { field, raw, change, problem: problems[field.path] });
 }
-function Branch({ node, depth, open, close, size }) {
-  const [isOpen, setOpen] = d2(depth < 2 && size <= OPEN_ITEMS * 5);
-  const [shown, setShown] = d2(SHOWN_ITEMS);
-  const entries = node.kind === "object" ? node.entries : node.kind === "array" ? node.items.map((item) => [null, item]) : [];
-  return a4($, { children: [
-    a4("button", { type: "button", class: "json-fold", "aria-expanded": isOpen, "aria-label": `${count(size)} ${node.kind === "array" ? "items" : "fields"}`, onClick: () => setOpen(!isOpen), children: [
-      a4(Icon, { name: isOpen ? "down" : "right" }),
-      open,
-      !isOpen && a4("span", { class: "faint", children: [
-        " ",
-        count(size),
-        " … "
-      ] }),
-      !isOpen && close
+function Group({ field, problems, children }) {
+  return a4("fieldset", { class: "group", children: [
+    a4("legend", { children: field.label }),
+    field.hint && a4("p", { class: "hint", children: field.hint }),
+    children,
+    problems[field.path] && a4("p", { class: "problem", children: problems[field.path] })
+  ] });
+}
+function Single({ field, raw, change, problem }) {
+  const id = P2();
+  const shared = { id, name: field.path, required: field.required, "aria-invalid": problem ? "true" : void 0, "aria-describedby": problem || field.hint ? `${id}-about` : void 0 };
+  const typed = (event) => change(event.currentTarget.value);
+  const isNumber = field.kind === "number" || field.kind === "integer";
+  return a4("div", { class: `field ${field.kind === "boolean" ? "check" : ""}`, children: [
+    field.kind === "boolean" && a4("input", { type: "checkbox", ...shared, required: false, checked: raw === true, onChange: (event) => change(event.currentTarget.checked) }),
+    a4("label", { for: id, children: [
+      field.label,
+      !field.required && field.kind !== "boolean" && a4("span", { class: "note", children: " (optional)" })
     ] }),
-    isOpen && a4($, { children: [
-      a4("div", { class: "json-children", children: [
-        entries.slice(0, shown).map(([key, value], at) => a4("div", { class: "json-row", children: [
-          key !== null && a4("span", { class: "json-key", children: [
-            JSON.stringify(key),
-            ": "
-          ] }),
-          a4(Tree, { node: value, depth: depth + 1, last: at === entries.length - 1 })
-        ] }, key ?? at)),
-        entries.length > shown && a4("button", { type: "button", class: "link", onClick: () => setShown(shown + 1e3), children: [
-          count(entries.length - shown),
-          " more"
-        ] })
-      ] }),
-      a4("span", { children: close })
-    ] })
+    field.kind === "choice" && a4("select", { ...shared, value: String(raw), onChange: typed, children: [
+      a4("option", { value: "", children: "Choose" }),
+      field.options.map((one, at) => a4("option", { value: at, children: one.label }, at))
+    ] }),
+    (field.kind === "long" || field.kind === "json") && a4("textarea", { ...shared, class: field.kind === "json" ? "mono" : "", rows: 3, value: String(raw), onInput: typed }),
+    (field.kind === "text" || isNumber) && a4("input", { ...shared, type: isNumber ? "text" : field.input, inputMode: isNumber ? "decimal" : void 0, value: String(raw), autocomplete: "off", onInput: typed }),
+    (problem || field.hint) && a4("p", { class: problem ? "problem" : "hint", id: `${id}-about`, children: problem || field.hint })
   ] });
 }
 
@@ -3816,21 +3998,16 @@ function sorted(points) {
   return [...points].sort((one, other) => end(one) - end(other));
 }
 function Desk({ points }) {
-  const at = Math.max(
-    0,
-    points.findIndex((point) => point.id === param("id"))
-  );
+  const at = Math.max(0, points.findIndex((point) => point.id === param("id")));
   const open = (index) => {
     const point = points[Math.max(0, Math.min(points.length - 1, index))];
     if (point) go(here({ id: point.id }), { replace: true });
   };
-  useKeys(
-    [
-      { keys: "j", about: "Next question", run: () => open(at + 1) },
-      { keys: "k", about: "Previous question", run: () => open(at - 1) },
-      { keys: "e", about: "Fill in the answer", run: () => document.querySelector(".answer input, .answer textarea, .answer select")?.focus() }
-    ]
-  );
+  useKeys([
+    { keys: "j", about: "Next question", run: () => open(at + 1) },
+    { keys: "k", about: "Previous question", run: () => open(at - 1) },
+    { keys: "e", about: "Fill in the answer", run: () => document.querySelector(".answer input, .answer textarea, .answer select")?.focus() }
+  ]);
   const chosen2 = points[at];
   return a4("div", { class: "desk", children: [
     a4("ul", { class: "card desk-list", "aria-label": "Questions", children: points.map((point, index) => a4("li", { children: a4("a", { href: here({ id: point.id }), "aria-current": index === at ? "true" : void 0, class: "desk-item", children: [
@@ -3941,7 +4118,7 @@ function Answer({ point, next: next2 }) {
       a4("input", { value: who, onInput: (event) => setWho(event.currentTarget.value) })
     ] }),
     hasFields && a4(Tabs, { name: "as", tabs: [{ id: "form", label: "Form" }, { id: "json", label: "JSON" }] }),
-    hasFields && !isJson ? a4(Form, { schema, sent: void 0, before: void 0, open: isAllowed, send: (data) => void answer(names[0], data) }) : a4($, { children: [
+    hasFields && !isJson ? a4(Form, { schema, verb: "Send", isAllowed, problem, send: (data) => void answer(names[0], data) }) : a4($, { children: [
       !hasFields && a4("label", { class: "field", children: [
         a4("span", { children: "Comment" }),
         a4("input", { value: comment, onInput: (event) => setComment(event.currentTarget.value) })
@@ -3967,30 +4144,16 @@ function Answer({ point, next: next2 }) {
         name[0].toUpperCase() + name.slice(1)
       ] }, name)) })
     ] }),
-    problem && a4("div", { class: "problem", role: "alert", children: [
-      problem.message,
-      a4(ProblemFacts, { problem })
-    ] }),
-    a4(SameCommand, { point, who })
-  ] }) });
-}
-function SameCommand({ point, who }) {
-  const text = `holdfast signal ${quoted(point.id)} approve --payload '{"approved": true}' --as ${quoted(who)}`;
-  return a4("details", { class: "commands", children: [
-    a4("summary", { children: "The same from a terminal" }),
-    a4("div", { class: "command", children: [
-      a4("pre", { children: text }),
-      a4(Copy, { text, label: "Copy command" })
-    ] }),
-    a4("p", { class: "hint", children: [
+    a4(Refused, { problem }),
+    a4(Commands, { texts: [`holdfast signal ${quoted(point.id)} approve --payload '{"approved": true}' --as ${quoted(who)}`], children: a4("p", { class: "hint", children: [
       "People without access answer at a link: ",
       a4("code", { children: [
         "holdfast waitpoints token ",
         middle(point.id, 30)
       ] }),
       "."
-    ] })
-  ] });
+    ] }) })
+  ] }) });
 }
 
 // console/pages/keys.tsx
@@ -4131,6 +4294,46 @@ function Lease({ name }) {
   } });
 }
 
+// console/parts/spend.tsx
+function Spend({ budget }) {
+  return a4($, { children: Object.entries(budget.limits).map(([dimension, limit]) => {
+    const used = (budget.usage[dimension] ?? 0) + (budget.reserved[dimension] ?? 0);
+    const most = limit.hard ?? limit.soft ?? 0;
+    const tone = limit.hard !== null && used >= limit.hard ? "danger" : limit.soft !== null && used >= limit.soft ? "warn" : "accent";
+    return a4("span", { class: "budget-row", children: [
+      a4("span", { class: "clip", children: dimension }),
+      a4(Meter, { value: used, most, tone, label: `${used} of ${most} ${dimension}` }),
+      a4("span", { class: "num", children: [
+        count(used),
+        " / ",
+        count(most),
+        limit.soft !== null && limit.hard !== null && a4("span", { class: "faint", children: [
+          " warns at ",
+          count(limit.soft)
+        ] })
+      ] })
+    ] }, dimension);
+  }) });
+}
+function grant(budget) {
+  const dimensions = Object.keys(budget.limits);
+  const limits = (values) => Object.fromEntries(dimensions.filter((name) => values[name]?.trim()).map((name) => [name, { hard: Number(values[name]) }]));
+  return {
+    title: `Change the limits of ${budget.id}`,
+    verb: "Change",
+    icon: "edit",
+    about: "Runs that wait for this budget start as soon as it admits them.",
+    target: "PATCH /v1/budgets/{id}",
+    path: { id: budget.id },
+    query: { tenant: budget.tenant },
+    fields: dimensions.map((name) => ({ name, label: `${name}, at most`, kind: "number", initial: String(budget.limits[name].hard ?? "") })),
+    body: (values) => ({ limits: limits(values) }),
+    cli: (values) => `budgets set ${quoted(budget.id)}${dimensions.map((name) => option("hard", `${name}=${values[name] ?? ""}`)).join("")}`,
+    role: "operator",
+    done: () => `The limits of ${budget.id} are changed.`
+  };
+}
+
 // console/pages/limits.tsx
 function Limits() {
   const found = useLoad(
@@ -4211,24 +4414,7 @@ function Budget({ budget, subjects }) {
           " waiting"
         ] })
       ] }),
-      Object.entries(budget.limits).map(([dimension, limit]) => {
-        const used = (budget.usage[dimension] ?? 0) + (budget.reserved[dimension] ?? 0);
-        const most = limit.hard ?? limit.soft ?? 0;
-        const tone = limit.hard !== null && used >= limit.hard ? "danger" : limit.soft !== null && used >= limit.soft ? "warn" : "accent";
-        return a4("span", { class: "budget-row", children: [
-          a4("span", { class: "clip", children: dimension }),
-          a4(Meter, { value: used, most, tone, label: `${used} of ${most} ${dimension}` }),
-          a4("span", { class: "num", children: [
-            count(used),
-            " / ",
-            count(most),
-            limit.soft !== null && limit.hard !== null && a4("span", { class: "faint", children: [
-              " warns at ",
-              count(limit.soft)
-            ] })
-          ] })
-        ] }, dimension);
-      })
+      a4(Spend, { budget })
     ] }),
     a4("span", { class: "line-end", children: [
       budget.breaches.hard > 0 && a4("span", { class: "tone-danger toned", children: [
@@ -4245,24 +4431,6 @@ function Budget({ budget, subjects }) {
       ] })
     ] })
   ] });
-}
-function grant(budget) {
-  const dimensions = Object.keys(budget.limits);
-  const limits = (values) => Object.fromEntries(dimensions.filter((name) => values[name]?.trim()).map((name) => [name, { hard: Number(values[name]) }]));
-  return {
-    title: `Change the limits of ${budget.id}`,
-    verb: "Change",
-    icon: "edit",
-    about: "Runs that wait for this budget start as soon as it admits them.",
-    target: "PATCH /v1/budgets/{id}",
-    path: { id: budget.id },
-    query: { tenant: budget.tenant },
-    fields: dimensions.map((name) => ({ name, label: `${name}, at most`, kind: "number", initial: String(budget.limits[name].hard ?? "") })),
-    body: (values) => ({ limits: limits(values) }),
-    cli: (values) => `budgets set ${quoted(budget.id)}${dimensions.map((name) => option("hard", `${name}=${values[name] ?? ""}`)).join("")}`,
-    role: "operator",
-    done: () => `The limits of ${budget.id} are changed.`
-  };
 }
 function reset(budget) {
   return {
@@ -4388,18 +4556,9 @@ function Submit({ tasks }) {
           a4("textarea", { class: "mono", rows: 10, value: text, spellcheck: false, onInput: (event) => setText(event.currentTarget.value) })
         ] }),
         a4("div", { class: "buttons", children: a4("button", { type: "button", class: "button primary", disabled: !may("submitter") && !may("operator"), onClick: () => void submit(text), children: "Submit" }) })
-      ] }) : a4(Form, { schema, sent: void 0, before: void 0, open: true, send: (data) => void submit(JSON.stringify(data)) }, task.name),
-      problem && a4("div", { class: "problem", role: "alert", children: [
-        problem.message,
-        a4(ProblemFacts, { problem })
-      ] }),
-      a4("details", { class: "commands", children: [
-        a4("summary", { children: "The same from a terminal" }),
-        a4("div", { class: "command", children: [
-          a4("pre", { children: command }),
-          a4(Copy, { text: command, label: "Copy command" })
-        ] })
-      ] })
+      ] }) : a4(Form, { schema, verb: "Submit", isAllowed: may("submitter") || may("operator"), problem, send: (data) => void submit(JSON.stringify(data)) }, task.name),
+      a4(Refused, { problem }),
+      a4(Commands, { texts: [command] })
     ] }) }),
     a4(Card, { title: "What the task says", children: a4("div", { class: "pad", children: a4(Value, { value: task }) }) })
   ] });
@@ -4950,6 +5109,19 @@ function runActions(run2, steps, input) {
       isDangerous: true,
       done: () => "The lease is revoked."
     });
+  if (run2.state === "active" && me.value?.features.includes("crash"))
+    actions.push({
+      title: `Crash the worker of ${run2.id}`,
+      verb: "Crash it",
+      icon: "bolt",
+      about: `The process of worker ${run2.worker} is killed (SIGKILL), and this server with it. holdfast dev starts it again, and the run continues after its last recorded step${steps.length ? `, ${steps.at(-1).name}` : ""}.`,
+      target: "POST /v1/dev/executions/{id}/crash",
+      path,
+      cli: () => `show ${id} # after: kill -9 ${run2.worker?.split(".").at(-2) ?? "PID"}`,
+      role: "operator",
+      isDangerous: true,
+      done: (reply) => `Killed process ${reply.pid}. The next worker has ${plural(reply.steps, "recorded step")}.`
+    });
   if (!ENDED2.has(run2.state))
     actions.push({
       title: `Set the priority of ${run2.id}`,
@@ -5001,118 +5173,6 @@ function Frames({ id }) {
     a4("b", { children: frame.type }),
     typeof frame.payload === "string" ? a4("span", { children: frame.payload }) : a4(Value, { value: frame.payload })
   ] }, frame.id)) }) });
-}
-
-// console/parts/virtual.tsx
-var ROW = 36;
-var MARGIN = 12;
-function useVisible(count2, row) {
-  const box = T2(null);
-  const [{ top, height }, setPlace] = d2({ top: 0, height: 800 });
-  const look = () => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0 });
-  A2(() => {
-    const observer = new ResizeObserver(look);
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
-  const end = Math.min(count2, Math.ceil((top + height) / row) + MARGIN);
-  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - MARGIN)), end, height };
-}
-function VirtualTable({ rows, columns, keyOf, href, label, total, selected, select, more, busy }) {
-  const { box, look, first, end, height } = useVisible(rows.length, ROW);
-  const [at, setAt] = d2(-1);
-  A2(() => {
-    if (more && end > rows.length - 20) more();
-  }, [end, rows.length, more]);
-  const move = (by) => {
-    const next2 = Math.max(0, Math.min(rows.length - 1, at + by));
-    setAt(next2);
-    const element = box.current;
-    if (!element) return;
-    if (next2 * ROW < element.scrollTop + ROW) element.scrollTop = next2 * ROW - ROW;
-    else if ((next2 + 3) * ROW > element.scrollTop + height) element.scrollTop = (next2 + 3) * ROW - height;
-  };
-  const toggle = (key) => {
-    const keys = new Set(selected);
-    if (!keys.delete(key)) keys.add(key);
-    select(keys);
-  };
-  useKeys(
-    [
-      { keys: "j", about: "Next row", run: () => move(1) },
-      { keys: "k", about: "Previous row", run: () => move(-1) },
-      { keys: "x", about: "Select the row", run: () => rows[at] && toggle(keyOf(rows[at])) },
-      { keys: "Escape", about: "Clear the selection", run: () => select(/* @__PURE__ */ new Set()) },
-      { keys: "Enter", about: "Open the row", run: () => rows[at] && go(href(rows[at])) }
-    ]
-  );
-  const scrolled = () => {
-    look();
-    busy((box.current?.scrollTop ?? 0) > ROW * 2);
-  };
-  return a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
-    a4(Head2, { columns: [checkColumn(keyOf, selected, toggle), ...columns] }),
-    a4("tbody", { children: [
-      first > 0 && a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
-      rows.slice(first, end).map((row, index) => {
-        const key = keyOf(row);
-        const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
-        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf, selected, toggle), ...columns] }) }, (first + index) % 200);
-      }),
-      end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
-    ] })
-  ] }) });
-}
-function checkColumn(keyOf, selected, toggle) {
-  return {
-    id: "check",
-    label: "Select",
-    kind: "actions",
-    drop: "narrow",
-    width: "2.25rem",
-    cell: (row) => a4("input", { type: "checkbox", checked: selected.has(keyOf(row)), onChange: () => toggle(keyOf(row)), "aria-label": `Select ${keyOf(row)}` })
-  };
-}
-
-// console/parts/timeline.tsx
-var ICONS2 = { queue: "clock", run: "play", end: "flag", step: "flag", wait: "hand", delay: "timer", child: "fork", progress: "dots" };
-var ROW2 = 28;
-var NESTED = /* @__PURE__ */ new Set(["step", "child", "progress"]);
-var TONES = { queue: "muted", wait: "violet", delay: "muted", step: "good", progress: "accent" };
-function Timeline({ axis, spans }) {
-  const chosen2 = param("span");
-  const { box, look, first, end } = useVisible(spans.length, ROW2);
-  return a4("div", { class: "timeline", role: "table", "aria-label": "Timeline", "aria-rowcount": spans.length, ref: box, onScroll: look, tabIndex: 0, children: [
-    a4(Axis, { axis }),
-    a4("div", { role: "none", style: { height: `${first * ROW2}px` } }),
-    spans.slice(first, end).map((one, index) => a4(Row, { span: one, axis, depth: NESTED.has(one.type) ? 1 : 0, isChosen: chosen2 === String(first + index), at: first + index }, first + index)),
-    a4("div", { role: "none", style: { height: `${(spans.length - end) * ROW2}px` } })
-  ] });
-}
-function Axis({ axis }) {
-  return a4("div", { class: "tl-row tl-axis", role: "row", children: [
-    a4("span", { class: "tl-label", role: "columnheader", children: "Span" }),
-    a4("span", { class: "tl-track", role: "columnheader", "aria-label": "Time", children: axis.map((part, at) => a4("span", { class: part.folded ? "tl-fold" : "tl-part", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` }, title: `${exact(part.since)} to ${exact(part.until)}`, children: part.end - part.start > 0.09 && a4("i", { children: part.folded ? `${span(part.ms)} idle` : clock(part.since) }) }, at)) }),
-    a4("span", { class: "tl-ms", role: "columnheader", children: "Time" })
-  ] });
-}
-function Row({ span: one, axis, depth, isChosen, at }) {
-  const tone = TONES[one.type] ?? (toneOf(one.state) === "plain" ? "accent" : toneOf(one.state));
-  const href = one.execution ? pageOf("execution", one.execution) : null;
-  const width = Math.max(0, one.end - one.start) * 100;
-  const about = `${one.label}, ${span(one.ms)}${one.state ? `, ${one.state}` : ""}, from ${exact(one.since)}`;
-  return a4("div", { class: `tl-row ${isChosen ? "chosen" : ""}`, role: "row", children: [
-    a4("span", { class: `tl-label depth-${depth}`, role: "cell", children: [
-      a4(Icon, { name: ICONS2[one.type] ?? "dot" }),
-      href ? a4("a", { class: "clip", href, title: one.label, children: one.label }) : a4("a", { class: "clip plain", href: here({ span: isChosen ? null : String(at) }), title: one.label, children: one.type === "step" ? one.label : capital(one.label) })
-    ] }),
-    a4("span", { class: "tl-track", role: "cell", children: [
-      axis.map((part, index) => part.folded && a4("span", { class: "tl-hatch", style: { left: `${part.start * 100}%`, width: `${(part.end - part.start) * 100}%` } }, index)),
-      a4("span", { class: `tl-bar tl-${one.type} tone-${tone} ${one.until === null ? "open" : ""}`, style: { left: `${one.start * 100}%`, width: `${width}%` }, title: about, children: a4("span", { class: "hidden", children: about }) })
-    ] }),
-    a4("span", { class: "tl-ms num", role: "cell", children: span(one.ms) }),
-    isChosen && one.text && a4("p", { class: "tl-text", children: one.text })
-  ] });
 }
 
 // console/pages/run_parts.tsx
@@ -5228,6 +5288,28 @@ function History({ id }) {
     ] }, place2);
   }) }) });
 }
+function Compare({ run: run2 }) {
+  const [other, attempt] = [param("other") || run2.origin || "", param("attempts")];
+  const [first, second] = attempt.split("-");
+  const query2 = { tenant: scope.value, ...attempt ? { attempt: Number(first), other_attempt: Number(second) } : { other } };
+  const found = useLoad(async (signal) => other || attempt ? call("GET /v1/executions/{id}/diff", { path: { id: run2.id }, query: query2, signal }) : null, [run2.id, other, attempt]);
+  const attempts = Array.from({ length: Math.max(0, Math.min(run2.attempts, 10) - 1) }, (_4, at) => `${at}-${at + 1}`);
+  const choose = (event) => {
+    event.preventDefault();
+    go(here({ other: String(new FormData(event.currentTarget).get("other") ?? "").trim(), attempts: null }), { replace: true });
+  };
+  return a4($, { children: [
+    a4("form", { class: "pad pair", onSubmit: choose, children: [
+      a4("input", { name: "other", placeholder: "id of another run", "aria-label": "Other run", defaultValue: other, autocomplete: "off" }),
+      a4("button", { type: "submit", class: "button slim", children: "Compare" }),
+      attempts.map((pair) => a4("a", { class: "button slim", href: here({ attempts: pair, other: null }), "aria-current": pair === attempt ? "true" : void 0, children: [
+        "Attempts ",
+        pair.split("-").map((one) => Number(one) + 1).join(" and ")
+      ] }, pair))
+    ] }),
+    found.data === null ? a4("p", { class: "pad faint", children: "Before is this run, after is the other one: options, input, steps, result and error." }) : a4(Differences, { of: found })
+  ] });
+}
 function wordsOf2(fields) {
   return Object.entries(fields).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`).join(" · ");
 }
@@ -5291,7 +5373,8 @@ function Found5({ facts }) {
                 { id: "waits", label: "Waits" },
                 { id: "children", label: "Children" },
                 { id: "stream", label: "Stream" },
-                { id: "history", label: "History" }
+                { id: "history", label: "History" },
+                { id: "compare", label: "Compare" }
               ]
             }
           ) }),
@@ -5300,6 +5383,7 @@ function Found5({ facts }) {
       ] }),
       a4("div", { class: "column", children: [
         a4(Card, { title: "Facts", children: a4("div", { class: "pad", children: a4(About, { run: run2 }) }) }),
+        run2.budgets.length > 0 && a4(Budgets, { run: run2 }),
         a4(PayloadCard, { title: "Input", address: addressOf("GET /v1/executions/{id}/input", { path: { id: run2.id }, query: { tenant: scope.value } }) }),
         run2.state === "completed" && a4(PayloadCard, { title: "Result", address: addressOf("GET /v1/executions/{id}/result", { path: { id: run2.id }, query: { tenant: scope.value } }) })
       ] })
@@ -5329,6 +5413,8 @@ function Part2({ run: run2, steps }) {
       return a4(Frames, { id: run2.id });
     case "history":
       return a4(History, { id: run2.id });
+    case "compare":
+      return a4(Compare, { run: run2 });
     default:
       return a4(Logs, { id: run2.id });
   }
@@ -5389,7 +5475,7 @@ function About({ run: run2 }) {
     Facts,
     {
       rows: [
-        ["Tenant", run2.tenant],
+        ["Tenant", of2("tenant", run2.tenant)],
         ["Lane", a4("a", { href: pageOf("lane", run2.lane) ?? "", children: run2.lane })],
         ["Priority", run2.priority],
         run2.worker !== null && ["Worker", of2("worker", run2.worker)],
@@ -5415,6 +5501,17 @@ function About({ run: run2 }) {
     }
   );
 }
+function Budgets({ run: run2 }) {
+  const found = useLoad((signal) => Promise.all(run2.budgets.map((id) => call("GET /v1/budgets/{id}", { path: { id }, query: { tenant: run2.tenant }, signal }))), [run2.id, run2.budgets.join()], { every: 5e3 });
+  return a4(Card, { title: "Budgets", children: a4("div", { class: "pad stack", children: a4(Show, { of: found, rows: 1, children: (budgets) => budgets.map((budget) => a4("div", { class: "stack-s", children: [
+    a4("span", { class: "pair", children: [
+      a4(Id, { id: budget.id, href: pageOf("budget", budget.id) }),
+      " ",
+      a4(Button, { action: { ...grant(budget), verb: "Grant more" }, tone: "slim" })
+    ] }),
+    a4(Spend, { budget })
+  ] }, budget.id)) }) }) });
+}
 function PayloadCard({ title, address }) {
   const [found, setFound] = d2(void 0);
   const [problem, setProblem] = d2(null);
@@ -5425,6 +5522,19 @@ function PayloadCard({ title, address }) {
     if (seesPayloads()) read4();
   }, [address]);
   return a4(Card, { title, extra: found && a4("span", { class: "faint small", children: found.type.split(";")[0] }), children: a4("div", { class: "pad", children: !seesPayloads() ? a4("p", { class: "faint", children: "Payloads are hidden: your key does not include them." }) : problem ? a4("p", { class: "faint", children: problem.message }) : found ? found.text ? a4(Payload, { text: found.text, name: title.toLowerCase() }) : a4("span", { class: "faint", children: "empty" }) : a4("span", { class: "faint", children: "…" }) }) });
+}
+
+// console/lib/files.ts
+function save(text, name) {
+  const link2 = document.createElement("a");
+  link2.href = URL.createObjectURL(new Blob([text]));
+  link2.download = name;
+  link2.click();
+  URL.revokeObjectURL(link2.href);
+}
+function csv(rows, fields) {
+  const cell = (value) => /[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? "");
+  return [fields.join(","), ...rows.map((row) => fields.map((field) => cell(row[field])).join(","))].join("\n");
 }
 
 // console/lib/filters.ts
@@ -5478,11 +5588,11 @@ function query() {
   }
   return found;
 }
-var UNITS = { m: 6e4, h: 36e5, d: 864e5 };
+var UNITS2 = { m: 6e4, h: 36e5, d: 864e5 };
 function moment(text) {
   const [, amount, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
   if (!amount) return text;
-  const at = Date.now() - Number(amount) * UNITS[unit];
+  const at = Date.now() - Number(amount) * UNITS2[unit];
   return new Date(at - at % 6e4).toISOString();
 }
 
@@ -5826,7 +5936,7 @@ function Views({ page: page2 }) {
     }
     views.reload();
   };
-  const save = (event) => {
+  const save2 = (event) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
     if (name) void change(call("PUT /v1/views/{name}", { path: { name }, body: { page: page2, query: place.value.query.toString() } }));
@@ -5843,7 +5953,7 @@ function Views({ page: page2 }) {
         a4("button", { type: "button", class: "link", onClick: () => go(`${to([page2], { tenant: null })}?${query2}`), children: name }),
         a4("button", { type: "button", class: "icon-button quiet", "aria-label": `Remove the view ${name}`, onClick: () => void change(call("DELETE /v1/views/{name}", { path: { name } })), children: a4(Icon, { name: "close" }) })
       ] }, name)),
-      a4("form", { class: "view-row", onSubmit: save, children: [
+      a4("form", { class: "view-row", onSubmit: save2, children: [
         a4("input", { name: "name", placeholder: "Save this view as", "aria-label": "Name of the view" }),
         a4("button", { type: "submit", class: "button slim", children: "Save" })
       ] })
@@ -5912,7 +6022,7 @@ function Runs() {
     a4(Head, { title: "Runs", children: [
       a4(Views, { page: "runs" }),
       a4(Columns, {}),
-      a4(Export, { runs }),
+      a4(Export, { filter }),
       a4("a", { class: "button primary", href: to(["new"]), children: [
         a4(Icon, { name: "plus" }),
         " New run"
@@ -5991,16 +6101,13 @@ function Columns() {
     ] }, column.id)) })
   ] });
 }
-function Export({ runs }) {
-  const save = (type) => {
-    const fields = ["id", "tenant", "kind", "lane", "state", "attempts", "priority", "created_at", "started_at", "completed_at", "worker", "why"];
-    const cell = (value) => /[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? "");
-    const text = type === "csv" ? [fields.join(","), ...runs.rows.map((row) => fields.map((field) => cell(row[field])).join(","))].join("\n") : JSON.stringify(runs.rows, null, 2);
-    const link2 = document.createElement("a");
-    link2.href = URL.createObjectURL(new Blob([text]));
-    link2.download = `runs.${type}`;
-    link2.click();
-    URL.revokeObjectURL(link2.href);
+var MOST_EXPORTED = 1e4;
+var FIELDS = ["id", "tenant", "kind", "lane", "state", "attempts", "priority", "created_at", "started_at", "completed_at", "worker", "why"];
+function Export({ filter }) {
+  const write = async (type) => {
+    const rows = await all((cursor) => call("GET /v1/executions", { query: { ...filter, tenant: scope.value, limit: 500, why: true, ...cursor ? { cursor } : {} } }), MOST_EXPORTED);
+    save(type === "csv" ? csv(rows, FIELDS) : JSON.stringify(rows, null, 2), `runs.${type}`);
+    tell(`${count(rows.length)} runs saved${rows.length >= MOST_EXPORTED ? "; there are more" : ""}.`, "good");
   };
   return a4("details", { class: "menu-box", children: [
     a4("summary", { class: "button", children: [
@@ -6008,9 +6115,8 @@ function Export({ runs }) {
       " Export"
     ] }),
     a4("div", { class: "menu-list", children: [
-      ["csv", "json"].map((type) => a4("button", { type: "button", class: "link", onClick: () => save(type), children: [
-        count(runs.rows.length),
-        " loaded rows as ",
+      ["csv", "json"].map((type) => a4("button", { type: "button", class: "link", onClick: () => void write(type), children: [
+        "All that match, as ",
         type.toUpperCase()
       ] }, type)),
       a4("button", { type: "button", class: "link", onClick: () => go(here({ order: param("order") ? null : "oldest" })), children: param("order") ? "Newest first" : "Oldest first" })
@@ -6199,26 +6305,112 @@ function drop(schedule) {
 }
 
 // console/parts/flow.tsx
-function FlowPicture({ session }) {
+var NARROWEST = 64;
+function FlowPicture({ session, moment: moment2 }) {
+  const flow = moment2?.at?.flow ?? session.kind.split(":")[1];
   const found = useLoad(
     async (signal) => {
-      const flow = session.kind.split(":")[1];
       if (!session.revision || !flow) return null;
-      const name = session.revision.split("@")[0];
       const deployments = await soft(call("GET /v1/envs/{env}/deployments", { path: { env: session.env }, query: { tenant: session.tenant, limit: 200 }, signal }));
-      const revision = deployments?.items.flatMap((one) => one.revisions).find((one) => one.id === session.revision || one.id === name);
+      const revision = deployments?.items.flatMap((one) => one.revisions).find((one) => one.id === session.revision);
       if (!revision?.digest) return null;
       return soft(call("GET /v1/packs/{digest}/flows/{flow}/layout", { path: { digest: revision.digest, flow }, query: { tenant: session.tenant }, signal }));
     },
-    [session.id, session.revision, session.kind]
+    [session.id, session.revision, flow]
   );
   const layout = found.data;
   if (!layout) return null;
-  const current = (session.node ?? "").split(/[./:#]/).at(-1) ?? "";
-  const nodes = layout.nodes.map((node) => ({ ...node, label: node.label || node.key, note: node.kind, state: node.key === current ? "active" : "idle" }));
+  const visits = /* @__PURE__ */ new Map();
+  for (const visit of moment2?.path ?? []) if (visit.flow === flow) visits.set(visit.node, (visits.get(visit.node) ?? 0) + 1);
+  const current = moment2?.at?.node ?? "";
+  const nodes = layout.nodes.map((node) => {
+    const times = visits.get(node.key) ?? 0;
+    return { ...node, w: Math.max(node.w, NARROWEST), label: node.label || node.key, note: times > 1 ? `${node.kind} · ${times} times` : node.kind, state: node.key === current ? "active" : times ? "completed" : "idle" };
+  });
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const edges = layout.edges.map((edge) => ({ ...edge, kind: edge.back ? "back" : "success", points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
-  return a4(Card, { title: `Flow ${layout.title || layout.flow}`, children: a4(Diagram, { label: "The flow of this session", width: layout.size.w, height: layout.size.h, chosen: current, nodes, edges }) });
+  return a4(Card, { title: `Flow ${layout.title || layout.flow}`, extra: current && a4("span", { class: "faint small", children: [
+    "at ",
+    current
+  ] }), children: a4(Diagram, { label: "The flow of this session", width: layout.size.w, height: layout.size.h, chosen: current, nodes, edges }) });
+}
+
+// console/parts/rehearse.tsx
+function Rehearse({ session, line, show }) {
+  const [steps, setSteps] = d2([]);
+  const [found, setFound] = d2(null);
+  const [problem, setProblem] = d2("");
+  const rehearse = async (wanted) => {
+    try {
+      const reply = await call("POST /v1/sessions/{id}/rehearse", { path: { id: session.id }, query: { tenant: scope.value }, body: { line, steps: wanted, name: `session of ${session.user}` } });
+      setProblem("");
+      return reply;
+    } catch (error) {
+      setProblem(error instanceof Problem ? error.message : String(error));
+      return null;
+    }
+  };
+  const say = async (step) => {
+    const reply = await rehearse([...steps, step]);
+    if (!reply) return;
+    setSteps([...steps, step]);
+    setFound(reply);
+    show(reply.moment);
+  };
+  const clear2 = () => {
+    setSteps([]);
+    setFound(null);
+    setProblem("");
+    show(null);
+  };
+  A2(clear2, [session.id, line]);
+  const keep = async () => {
+    const reply = await rehearse(steps);
+    if (reply) save(reply.test, "session.yaml");
+  };
+  const send2 = (event) => {
+    event.preventDefault();
+    const text = String(new FormData(event.currentTarget).get("text") ?? "").trim();
+    event.currentTarget.reset();
+    if (text) void say({ say: text });
+  };
+  const isAllowed = may("operator");
+  return a4(
+    Card,
+    {
+      title: `Simulator, after line ${line}`,
+      extra: a4($, { children: [
+        found && a4("button", { type: "button", class: "button slim", onClick: clear2, children: "Start over" }),
+        a4("button", { type: "button", class: "button slim", disabled: !isAllowed, onClick: () => void keep(), title: "The conversation up to here as a test, for holdfast pack test", children: [
+          a4(Icon, { name: "download" }),
+          " Save as pack test"
+        ] })
+      ] }),
+      children: [
+        a4("p", { class: "pad faint small", children: "Say something else from here on. Calls get the answers that they got; nobody is called, and nothing is written." }),
+        found && a4("ol", { class: "talk short", "aria-label": "Rehearsed", children: [
+          found.happened.map((one, at) => a4("li", { class: one.act ? "talk-in" : "talk-out", children: a4("span", { class: "bubble", children: [
+            a4("span", { class: "bubble-text", children: one.act && !one.act.say ? Object.entries(one.act).map(([verb, what]) => `${verb} ${String(what)}`).join(", ") : String(one.payload.text ?? JSON.stringify(one.payload)) }),
+            a4(Buttons, { payload: one.payload, press: at === found.happened.length - 1 ? (value) => void say({ click: value }) : void 0 })
+          ] }) }, at)),
+          a4("li", { children: a4(Tag, { tone: found.status === "failed" ? "danger" : "plain", children: phrase(found.status) }) })
+        ] }),
+        (problem || found?.problem) && a4("p", { class: "problem pad", children: problem || found?.problem }),
+        a4("form", { class: "composer", onSubmit: send2, children: [
+          a4("input", { name: "text", placeholder: `Say as ${session.user}`, "aria-label": "What the user says", autocomplete: "off", disabled: !isAllowed }),
+          a4("button", { type: "submit", class: "button", disabled: !isAllowed, children: [
+            a4(Icon, { name: "fork" }),
+            " Try"
+          ] })
+        ] })
+      ]
+    }
+  );
+}
+function Buttons({ payload: payload2, press }) {
+  const buttons = payload2?.buttons;
+  if (!buttons?.length) return null;
+  return a4("span", { class: "choices", children: buttons.map((one) => press ? a4("button", { type: "button", class: "button slim", onClick: () => press(one.value), children: one.label }, one.value) : a4("span", { class: "tag tone-accent", children: one.label }, one.value)) });
 }
 
 // console/pages/sessions.tsx
@@ -6246,6 +6438,7 @@ function Sessions() {
     ] }),
     a4(Show, { of: found, children: (data) => {
       const rows = data.items.filter((row) => (!state || row.state === state) && (!revision || (row.revision ?? "").includes(revision)));
+      if (state === "person") rows.sort((one, other) => Date.parse(one.since ?? one.active_at) - Date.parse(other.since ?? other.active_at));
       return a4($, { children: [
         a4("nav", { class: "strip", "aria-label": "States", children: [
           a4("a", { href: here({ state: null }), "aria-current": state ? void 0 : "true", children: [
@@ -6278,6 +6471,7 @@ function List2({ rows }) {
         { id: "state", label: "State", cell: (row) => a4(Standing, { session: row }) },
         { id: "user", label: "User", cell: (row) => a4("a", { class: "strong", href: to(["sessions", row.id]), children: row.user }) },
         { id: "kind", label: "Conversation", drop: "narrow", cell: (row) => row.kind },
+        ...rows.some((row) => row.handover_reason) ? [{ id: "reason", label: "Wants", drop: "narrow", cell: (row) => row.handover_reason }] : [],
         { id: "endpoint", label: "Channel", drop: "medium", cell: (row) => row.endpoint || a4("span", { class: "faint", children: "API" }) },
         { id: "revision", label: "Revision", drop: "medium", cell: (row) => row.revision ?? a4("span", { class: "faint", children: "–" }) },
         { id: "turns", label: "Turns", kind: "num", drop: "narrow", cell: (row) => count(row.turn) },
@@ -6313,6 +6507,12 @@ function Session({ id }) {
 function Found6({ facts: { session, lines, memory, why } }) {
   const at = param("line") ? Number(param("line")) : null;
   const line = lines.find((one) => one.number === at);
+  const last2 = lines.at(-1)?.number ?? 0;
+  const recorded = useLoad((signal) => soft(call("GET /v1/sessions/{id}/moment", { path: { id: session.id }, query: { tenant: scope.value, ...at ? { line: at } : {} }, signal })), [session.id, at, last2]);
+  const kept2 = T2(null);
+  kept2.current = recorded.data ?? kept2.current;
+  const [forked, setForked] = d2(null);
+  const moment2 = forked ?? kept2.current;
   return a4($, { children: [
     a4(
       Head,
@@ -6332,11 +6532,14 @@ function Found6({ facts: { session, lines, memory, why } }) {
     ),
     a4("div", { class: "session-grid", children: [
       a4(Card, { title: "Transcript", class: "transcript", children: [
+        a4(Scrub, { last: last2, at }),
         a4(Transcript, { lines, chosen: at }),
         a4(Composer, { session })
       ] }),
       a4("div", { class: "column", children: [
-        a4(FlowPicture, { session }),
+        a4(FlowPicture, { session, moment: moment2 }),
+        moment2 && a4(Variables, { moment: moment2, isForked: forked !== null }),
+        moment2 && seesPayloads() && a4(Rehearse, { session, line: at ?? last2, show: setForked }),
         a4(Card, { title: "Now", children: a4("div", { class: "pad stack", children: [
           why && a4("p", { children: why }),
           a4(
@@ -6344,7 +6547,7 @@ function Found6({ facts: { session, lines, memory, why } }) {
             {
               rows: [
                 ["Conversation", session.kind],
-                session.node !== null && ["Node", a4("code", { children: session.node })],
+                !!moment2?.at && ["Node", a4("code", { children: moment2.at.node })],
                 session.execution !== null && ["Run", a4(Id, { id: session.execution, href: to(["runs", session.execution]) })],
                 session.revision !== null && ["Revision", session.revision],
                 ["Channel", session.endpoint || "API"],
@@ -6358,35 +6561,55 @@ function Found6({ facts: { session, lines, memory, why } }) {
             }
           )
         ] }) }),
-        line && a4(
-          Card,
-          {
-            title: `Line ${line.number}`,
-            extra: a4("a", { class: "link", href: here({ line: null }), children: "Back to now" }),
-            children: a4("div", { class: "pad stack", children: [
-              a4(
-                Facts,
-                {
-                  rows: [
-                    ["At", exact(line.at)],
-                    line.turn !== null && ["Turn", line.turn],
-                    line.execution !== null && ["Run", a4(Id, { id: line.execution, href: to(["runs", line.execution]) })],
-                    line.delivery !== null && ["Delivery", line.delivery],
-                    line.author !== null && ["Author", line.author]
-                  ]
-                }
-              ),
-              seesPayloads() && a4(Value, { value: line.payload })
-            ] })
-          }
-        ),
+        line && a4(Card, { title: `Line ${line.number}`, extra: a4("a", { class: "link", href: here({ line: null }), children: "Back to now" }), children: a4("div", { class: "pad stack", children: [
+          a4(
+            Facts,
+            {
+              rows: [
+                ["At", exact(line.at)],
+                line.turn !== null && ["Turn", line.turn],
+                line.execution !== null && ["Run", a4(Id, { id: line.execution, href: to(["runs", line.execution]) })],
+                line.delivery !== null && ["Delivery", line.delivery],
+                line.author !== null && ["Author", line.author]
+              ]
+            }
+          ),
+          seesPayloads() && a4(Value, { value: line.payload })
+        ] }) }),
         a4(Card, { title: "Memory", children: a4("div", { class: "pad stack", children: memory.length ? memory.map((one) => a4("div", { class: "pair-top", children: [
           a4("b", { children: one.name }),
           seesPayloads() ? a4(Value, { value: one.value }) : a4("span", { class: "faint", children: "hidden" })
-        ] }, one.name)) : a4("span", { class: "faint", children: "It keeps no variable outside its run." }) }) })
+        ] }, one.name)) : a4("span", { class: "faint", children: "It keeps nothing beyond this conversation." }) }) })
       ] })
     ] })
   ] });
+}
+function Scrub({ last: last2, at }) {
+  const move = (line) => go(here({ line: line < last2 ? String(line) : null }), { replace: true });
+  if (last2 < 2) return null;
+  return a4("label", { class: "scrub", children: [
+    a4("span", { class: "num", children: [
+      "Line ",
+      at ?? last2,
+      " of ",
+      last2
+    ] }),
+    a4("input", { type: "range", min: 1, max: last2, value: at ?? last2, "aria-valuetext": `Line ${at ?? last2}`, onInput: (event) => move(Number(event.currentTarget.value)) })
+  ] });
+}
+function Variables({ moment: moment2, isForked }) {
+  const names = Object.keys(moment2.vars);
+  return a4(Card, { title: isForked ? "Variables in the simulator" : moment2.line ? `Variables after line ${moment2.line}` : "Variables", children: a4("div", { class: "pad stack", children: [
+    names.map((name) => a4("div", { class: "pair-top", children: [
+      a4("span", { children: [
+        a4("b", { children: name }),
+        " ",
+        moment2.changed.includes(name) && a4(Tag, { tone: "accent", children: "changed" })
+      ] }),
+      seesPayloads() ? a4(Value, { value: moment2.vars[name] }) : a4("span", { class: "faint", children: "hidden" })
+    ] }, name)),
+    !names.length && a4("span", { class: "faint", children: "The flow has set none." })
+  ] }) });
 }
 function Transcript({ lines, chosen: chosen2 }) {
   const box = T2(null);
@@ -6399,7 +6622,7 @@ function Transcript({ lines, chosen: chosen2 }) {
     a4("a", { href: here({ line: line.number === chosen2 ? null : String(line.number) }), class: "bubble", "aria-label": `Line ${line.number}, ${line.direction === "in" ? "from the user" : "reply"}`, children: [
       line.author && a4("b", { class: "small", children: line.author }),
       a4("span", { class: "bubble-text", children: line.text || textOf2(line.payload) }),
-      a4(Choices, { payload: line.payload })
+      a4(Buttons, { payload: line.payload })
     ] }),
     a4("span", { class: "talk-foot", children: [
       a4("time", { datetime: line.at, title: exact(line.at), children: short(line.at) }),
@@ -6412,11 +6635,6 @@ function Transcript({ lines, chosen: chosen2 }) {
 function textOf2(payload2) {
   if (!seesPayloads()) return "hidden";
   return typeof payload2 === "string" ? payload2 : JSON.stringify(payload2);
-}
-function Choices({ payload: payload2 }) {
-  const found = payload2?.choices ?? payload2?.buttons;
-  if (!Array.isArray(found)) return null;
-  return a4("span", { class: "choices", children: found.map((choice, at) => a4("span", { class: "tag tone-accent", children: typeof choice === "string" ? choice : String(choice.title ?? choice.label ?? choice.value ?? "") }, at)) });
 }
 function Composer({ session }) {
   const [problem, setProblem] = d2("");
@@ -6616,6 +6834,101 @@ function setRetention(setting) {
   };
 }
 
+// console/pages/tenant.tsx
+var MOST_SESSIONS = 2e3;
+var SHOWN2 = 10;
+function Tenant({ name }) {
+  const found = useLoad(
+    async (signal) => {
+      const query2 = { tenant: name };
+      const [counts, everybody, quotas, budgets, sessions] = await Promise.all([
+        call("GET /v1/counts", { query: query2, signal }),
+        soft(call("GET /v1/counts", { query: {}, signal })),
+        call("GET /v1/quotas", { query: { ...query2, limit: 200 }, signal }),
+        call("GET /v1/budgets", { query: { ...query2, limit: 200 }, signal }),
+        all((cursor) => call("GET /v1/sessions", { query: { ...query2, limit: 500, ...cursor ? { cursor } : {} }, signal }), MOST_SESSIONS)
+      ]);
+      return { counts: counts.items, everybody: everybody?.items ?? counts.items, quotas: quotas.items, budgets: budgets.items, sessions };
+    },
+    [name],
+    { when: of("execution", "session"), every: 1e4 }
+  );
+  return a4($, { children: [
+    a4(Head, { title: name, sub: "What this tenant runs, may use, and spends." }),
+    a4(Show, { of: found, children: ({ counts, everybody, quotas, budgets, sessions }) => {
+      const open = (items) => items.filter((item) => !ENDED.has(item.state)).reduce((sum2, item) => sum2 + item.count, 0);
+      const whole = open(everybody);
+      const kinds = /* @__PURE__ */ new Map();
+      const states = {};
+      for (const { kind, state, count: many } of counts) {
+        states[state] = (states[state] ?? 0) + many;
+        kinds.set(kind, { ...kinds.get(kind), [state]: (kinds.get(kind)?.[state] ?? 0) + many });
+      }
+      const sum = (of2) => Object.values(of2).reduce((total, one) => total + one, 0);
+      const talkers = [...sessions].sort((one, other) => other.turn - one.turn).slice(0, SHOWN2);
+      return a4($, { children: [
+        a4(Card, { title: "Share", children: a4("div", { class: "pad stack", children: [
+          a4(StateBar, { counts: states }),
+          a4(Facts, { rows: [["Open runs", a4("a", { href: to(["runs"], { tenant: name }), children: count(open(counts)) })], ["Of all open runs", whole ? percent(Math.round(open(counts) / whole * 1e4)) : "–"], ["Conversations", a4("a", { href: to(["sessions"], { tenant: name }), children: count(sessions.length) })]] })
+        ] }) }),
+        a4("div", { class: "columns", children: [
+          a4(Card, { title: "Spend", children: a4("div", { class: "pad stack", children: [
+            budgets.map((budget) => a4("div", { class: "stack-s", children: [
+              a4("a", { class: "strong", href: to(["limits"], { tenant: name, id: budget.id }), children: budget.id }),
+              a4(Spend, { budget })
+            ] }, budget.id)),
+            !budgets.length && a4("span", { class: "faint", children: "No budget: nothing counts what it spends." })
+          ] }) }),
+          a4(Card, { title: "Quotas", children: a4("div", { class: "pad stack", children: [
+            quotas.map((quota) => a4("span", { class: "budget-row", children: [
+              a4("a", { class: "clip", href: to(["limits"], { tenant: name, id: quota.id }), children: quota.id }),
+              a4(Meter, { value: quota.running, most: quota.max_concurrent ?? 0, tone: quota.waiting ? "warn" : "accent", label: `${quota.running} running` }),
+              a4("span", { class: "num", children: [
+                count(quota.running),
+                " / ",
+                quota.max_concurrent === null ? "no limit" : count(quota.max_concurrent),
+                ", ",
+                count(quota.waiting),
+                " waiting"
+              ] })
+            ] }, quota.id)),
+            !quotas.length && a4("span", { class: "faint", children: "No quota holds it back." })
+          ] }) })
+        ] }),
+        a4("div", { class: "columns", children: [
+          a4(Card, { title: "Tasks", children: a4(
+            Table,
+            {
+              label: "Tasks",
+              rows: [...kinds].sort((one, other) => sum(other[1]) - sum(one[1])).slice(0, SHOWN2),
+              keyOf: ([kind]) => kind,
+              href: ([kind]) => to(["runs"], { tenant: name, kind }),
+              columns: [
+                { id: "kind", label: "Task", cell: ([kind]) => a4("a", { class: "strong", href: to(["runs"], { tenant: name, kind }), children: kind }) },
+                { id: "states", label: "States", cell: ([, of2]) => a4("span", { title: Object.entries(of2).map(([state, many]) => `${phrase(state)} ${many}`).join(", "), children: a4(StateBar, { counts: of2 }) }) },
+                { id: "sum", label: "Runs", kind: "num", cell: ([, of2]) => count(sum(of2)) }
+              ]
+            }
+          ) }),
+          a4(Card, { title: "Top talkers", children: a4(
+            Table,
+            {
+              label: "Top talkers",
+              rows: talkers,
+              keyOf: (row) => row.id,
+              columns: [
+                { id: "user", label: "User", cell: (row) => a4("a", { class: "strong", href: to(["sessions", row.id], { tenant: name }), children: row.user }) },
+                { id: "kind", label: "Conversation", drop: "narrow", cell: (row) => row.kind },
+                { id: "turn", label: "Turns", kind: "num", cell: (row) => count(row.turn) }
+              ]
+            }
+          ) })
+        ] })
+      ] });
+    } })
+  ] });
+}
+
 // console/pages/workers.tsx
 function Workers() {
   const found = useLoad(
@@ -6748,7 +7061,8 @@ var PAGES2 = {
   leases: Leases,
   keys: Keys,
   audit: Audit,
-  settings: Settings
+  settings: Settings,
+  tenants: ({ path: [name] }) => name ? a4(Tenant, { name }, name) : a4(Overview, {})
 };
 function App() {
   useKeys([
