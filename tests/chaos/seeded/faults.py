@@ -1,0 +1,218 @@
+"""Faults: each strikes a world, lasts a while, and mends what it can.
+
+What it leaves broken, `Topology.settle` mends at the end of the seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Awaitable, Callable
+
+import valkey
+
+from holdfast.store.valkey import library
+from tests.chaos.seeded.network import Link, Moment
+from tests.chaos.seeded.topology import Pair, Server
+from tests.chaos.seeded.world import World
+
+Fault = Callable[[World], Awaitable[None]]
+
+#: Faults by topology and name, and how often each comes.
+FAULTS: dict[str, dict[str, tuple[Fault, int]]] = {"single": {}, "pair": {}, "cluster": {}}
+_EVERYWHERE = ("single", "pair", "cluster")
+_RAW_ERRORS = (valkey.ValkeyError, OSError)
+
+
+def fault(*topologies: str, weight: int = 1) -> Callable[[Fault], Fault]:
+    """Declare a fault, for all topologies or for some."""
+
+    def declared(function: Fault) -> Fault:
+        for topology in topologies or _EVERYWHERE:
+            name = function.__name__.replace("_", "-")  # type: ignore[attr-defined]
+            FAULTS[topology][name] = (function, weight)
+        return function
+
+    return declared
+
+
+# Processes
+
+
+@fault(weight=2)
+async def kill_worker(world: World) -> None:
+    """A worker dies."""
+    world.kill(world.pick(workers=True))
+
+
+@fault()
+async def kill_client(world: World) -> None:
+    """A client dies in the middle of its calls."""
+    world.kill(world.pick(workers=False))
+
+
+@fault(weight=2)
+async def pause_worker(world: World) -> None:
+    """A worker stands still, often for longer than its leases."""
+    await _pause(world, workers=True)
+
+
+@fault()
+async def pause_client(world: World) -> None:
+    """A client stands still."""
+    await _pause(world, workers=False)
+
+
+async def _pause(world: World, *, workers: bool) -> None:
+    process = world.pick(workers=workers)
+    process.pause(True)
+    await world.wait(0.2, 1.6)
+    process.pause(False)
+
+
+# Network
+
+
+@fault(weight=5)
+async def lose_connection(world: World) -> None:
+    """A connection is lost: at once, in a request, before or in a reply; or a request comes twice."""
+    users = tuple(process.user for process in world.processes)
+    for _ in range(world.random.randint(1, 6)):
+        moment = world.random.choice(list(Moment))
+        link = world.random.choice(world.topology.links())
+        world.topology.network.call(link.lose, moment, users)
+        await world.wait(0.0, 0.05)
+
+
+def _some_path(world: World) -> tuple[Link, str]:
+    process = world.random.choice(world.processes)
+    return world.random.choice(world.topology.links()), process.user
+
+
+@fault()
+async def slow_network(world: World) -> None:
+    """All traffic of a process with a server takes longer."""
+    link, user = _some_path(world)
+    link.path(user).delay_s = world.random.uniform(0.005, 0.2)
+    await world.wait(0.2, 0.8)
+    link.path(user).delay_s = 0.0
+
+
+@fault()
+async def half_open(world: World) -> None:
+    """Requests arrive and replies do not, or neither; then all arrive late."""
+    link, user = _some_path(world)
+    path = link.path(user)
+    path.holds_replies = True
+    path.holds_requests = world.random.random() < 0.5
+    await world.wait(0.2, 1.0)
+    path.holds_replies = path.holds_requests = False
+
+
+@fault()
+async def partition(world: World) -> None:
+    """A process cannot reach a server."""
+    link, user = _some_path(world)
+    path = link.path(user)
+    path.is_cut = True
+    world.topology.network.call(link.lose_all, user)
+    await world.wait(0.2, 1.0)
+    path.is_cut = user in {process.user for process in world.dead}
+
+
+# The store
+
+
+def _primary(world: World) -> Server:
+    return world.random.choice(world.topology.primaries())
+
+
+@fault("single", weight=2)
+async def kill_server(world: World) -> None:
+    """The server dies and comes back with what is on its disk."""
+    server = _primary(world)
+    await asyncio.to_thread(server.kill)
+    await world.wait(0.0, 0.4)
+    await asyncio.to_thread(server.start)
+
+
+@fault(weight=1)
+async def stop_server(world: World) -> None:
+    """A server stands still."""
+    server = world.random.choice(world.topology.servers)
+    server.signal(signal.SIGSTOP)
+    await world.wait(0.1, 0.9)
+    server.signal(signal.SIGCONT)
+
+
+@fault()
+async def flush_functions(world: World) -> None:
+    """The servers lose the library."""
+    for server in world.topology.primaries():
+        await _command(server, "FUNCTION", "FLUSH")
+
+
+@fault()
+async def other_library(world: World) -> None:
+    """A process of an older or a newer version loads its library."""
+    mine = library.load(fake_clock=True)
+    release = world.random.choice([1, mine.release + 1])
+    other = mine.code.replace(mine.marker, f"hf_revision_{release}_{'0' * len(mine.digest)}")
+    for server in world.topology.primaries():
+        await _command(server, "FUNCTION", "LOAD", "REPLACE", other)
+
+
+@fault()
+async def full_memory(world: World) -> None:
+    """The servers reach maxmemory."""
+    servers = world.topology.primaries()
+    for server in servers:
+        await _command(server, "CONFIG", "SET", "maxmemory", "1mb")
+    await world.wait(0.1, 0.6)
+    for server in servers:
+        await _command(server, "CONFIG", "SET", "maxmemory", "0")
+
+
+async def _command(server: Server, *words: str) -> None:
+    with contextlib.suppress(*_RAW_ERRORS):
+        await asyncio.to_thread(server.command, *words)
+
+
+@fault(weight=2)
+async def jump_clock(world: World) -> None:
+    """The clock of the servers jumps, forward or back."""
+    ms = world.random.choice([50, 1_100, 5_000, 120_000, 600_000])
+    await world.clock.jump(ms * world.random.choice([-1, 1]))
+
+
+@fault("pair", weight=3)
+async def promote(world: World) -> None:
+    """The primary dies, stands still or is cut off, and its replica takes over."""
+    topology = world.topology
+    assert isinstance(topology, Pair)
+    old, new = topology.primary, topology.replica
+    if world.random.random() < 0.5:
+        # The replica lags behind: what it lacks nobody may have acknowledged.
+        old.link.path(new.name).holds_replies = True
+        await world.wait(0.01, 0.3)
+    how = world.random.choice(["killed", "stopped", "alive"])
+    if how == "killed":
+        await asyncio.to_thread(old.kill)
+    elif how == "stopped":
+        old.signal(signal.SIGSTOP)
+    await world.wait(0.0, 0.2)
+    await asyncio.to_thread(topology.promote)
+    await world.wait(0.0, 0.3)
+    await topology.settle()
+
+
+@fault("pair")
+async def lag(world: World) -> None:
+    """The replica receives nothing for a while."""
+    topology = world.topology
+    assert isinstance(topology, Pair)
+    path = topology.primary.link.path(topology.replica.name)
+    path.holds_replies = True
+    await world.wait(0.1, 0.8)
+    path.heal()

@@ -1,0 +1,45 @@
+"""What a seed stands for: which workloads run, and which faults strike when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from tests.chaos.seeded.faults import FAULTS
+from tests.chaos.seeded.workload import Workload, WORKLOADS
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A plan for one seed."""
+
+    seed: int
+    topology: str
+    #: How long clients work, in seconds.
+    length_s: float
+    workloads: tuple[type[Workload], ...]
+    #: Faults in the order of their times.
+    faults: tuple[tuple[float, str], ...]
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed} on {self.topology}, {self.length_s:.2f} s"]
+        lines += ["workloads: " + ", ".join(kind.title() for kind in self.workloads)]
+        lines += [f"{at:.3f} {name}" for at, name in self.faults]
+        return "\n".join(lines)
+
+
+def draw(seed: int, topology: str) -> Schedule:
+    """Return the schedule of a seed."""
+    random = Random(f"{seed} {topology}")
+    length_s = random.uniform(0.8, 2.0)
+    known = FAULTS[topology]
+    # Few sorts of faults at a time: together they show more than each in a crowd.
+    sorts = random.sample(sorted(known), k=random.randint(1, 4))
+    count = random.randint(1, 6)
+    names = random.choices(sorts, [known[name][1] for name in sorts], k=count)
+    times = sorted(random.uniform(0.1, length_s) for _ in names)
+    others = [kind for kind in WORKLOADS if kind is not WORKLOADS[0]]
+    chosen = random.sample(others, k=min(len(others), random.randint(1, 3)))
+    return Schedule(
+        seed, topology, length_s, (WORKLOADS[0], *chosen), tuple(zip(times, names, strict=True))
+    )
