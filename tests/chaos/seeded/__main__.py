@@ -11,7 +11,10 @@ from pathlib import Path
 from random import Random
 
 from tests.chaos.seeded import schedule, seed
-from tests.chaos.seeded.topology import TOPOLOGIES, open_topology
+from tests.chaos.seeded.cluster import Cluster
+from tests.chaos.seeded.topology import Pair, Single, Topology, open_topology
+
+TOPOLOGIES: dict[str, type[Topology]] = {kind.name: kind for kind in (Single, Pair, Cluster)}
 
 
 async def run(topology: str, seeds: list[int], folder: Path) -> int:

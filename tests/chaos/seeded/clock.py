@@ -29,8 +29,12 @@ class StoreClock:
     async def jump(self, ms: int) -> None:
         """Move the time, forward or back, as far as the servers answer."""
         self.shift_ms += ms
-        places = [*self._store.timed_tags(), *map(self._store.queue_tag, self._queues)]
-        await asyncio.gather(*map(self._set, places))
+        await asyncio.gather(*map(self._set, self.places))
+
+    @property
+    def places(self) -> list[str]:
+        """The tags of everything that has a time."""
+        return [*self._store.timed_tags(), *map(self._store.queue_tag, self._queues)]
 
     async def _set(self, tag: str) -> None:
         with contextlib.suppress(CallFailed):

@@ -10,11 +10,12 @@ import contextlib
 import signal
 from collections.abc import Awaitable, Callable
 
-import valkey
-
 from holdfast.store.valkey import library
+from holdfast.store.valkey.cluster import slot_of
+from holdfast.testing.polling import wait_for
+from tests.chaos.seeded.cluster import Cluster, role_of
 from tests.chaos.seeded.network import Link, Moment
-from tests.chaos.seeded.topology import Pair, Server
+from tests.chaos.seeded.topology import RAW_ERRORS, Pair, Server
 from tests.chaos.seeded.world import World
 
 Fault = Callable[[World], Awaitable[None]]
@@ -22,7 +23,6 @@ Fault = Callable[[World], Awaitable[None]]
 #: Faults by topology and name, and how often each comes.
 FAULTS: dict[str, dict[str, tuple[Fault, int]]] = {"single": {}, "pair": {}, "cluster": {}}
 _EVERYWHERE = ("single", "pair", "cluster")
-_RAW_ERRORS = (valkey.ValkeyError, OSError)
 
 
 def fault(*topologies: str, weight: int = 1) -> Callable[[Fault], Fault]:
@@ -175,7 +175,7 @@ async def full_memory(world: World) -> None:
 
 
 async def _command(server: Server, *words: str) -> None:
-    with contextlib.suppress(*_RAW_ERRORS):
+    with contextlib.suppress(*RAW_ERRORS):
         await asyncio.to_thread(server.command, *words)
 
 
@@ -186,33 +186,116 @@ async def jump_clock(world: World) -> None:
     await world.clock.jump(ms * world.random.choice([-1, 1]))
 
 
+# Changes of roles
+
+
 @fault("pair", weight=3)
 async def promote(world: World) -> None:
     """The primary dies, stands still or is cut off, and its replica takes over."""
     topology = world.topology
     assert isinstance(topology, Pair)
-    old, new = topology.primary, topology.replica
-    if world.random.random() < 0.5:
-        # The replica lags behind: what it lacks nobody may have acknowledged.
-        old.link.path(new.name).holds_replies = True
-        await world.wait(0.01, 0.3)
+    async with topology.changing:
+        old, new = topology.primary, topology.replica
+        if world.random.random() < 0.5:
+            # The replica lags behind: what it lacks nobody may have acknowledged.
+            old.link.path(new.name).holds_replies = True
+            await world.wait(0.01, 0.3)
+        await _strike_down(world, old)
+        await world.wait(0.0, 0.2)
+        await asyncio.to_thread(topology.promote)
+        await world.wait(0.0, 0.3)
+        await topology.settle()
+
+
+async def _strike_down(world: World, server: Server) -> None:
     how = world.random.choice(["killed", "stopped", "alive"])
     if how == "killed":
-        await asyncio.to_thread(old.kill)
+        await asyncio.to_thread(server.kill)
     elif how == "stopped":
-        old.signal(signal.SIGSTOP)
-    await world.wait(0.0, 0.2)
-    await asyncio.to_thread(topology.promote)
-    await world.wait(0.0, 0.3)
-    await topology.settle()
+        server.signal(signal.SIGSTOP)
 
 
-@fault("pair")
+@fault("pair", "cluster")
 async def lag(world: World) -> None:
-    """The replica receives nothing for a while."""
-    topology = world.topology
-    assert isinstance(topology, Pair)
-    path = topology.primary.link.path(topology.replica.name)
+    """A replica receives nothing for a while."""
+    primary, replica = world.random.choice(await _pairs(world))
+    path = primary.link.path(replica.name)
     path.holds_replies = True
     await world.wait(0.1, 0.8)
-    path.heal()
+    path.holds_replies = False
+
+
+async def _pairs(world: World) -> list[tuple[Server, Server]]:
+    topology = world.topology
+    if isinstance(topology, Cluster):
+        return await asyncio.to_thread(topology.pairs) or [(*topology.servers[:2],)]
+    assert isinstance(topology, Pair)
+    return [(topology.primary, topology.replica)]
+
+
+@fault("cluster", weight=3)
+async def fail_over(world: World) -> None:
+    """A primary dies, stands still or lives on, and its replica takes over, in one way or other."""
+    topology = world.topology
+    assert isinstance(topology, Cluster)
+    async with topology.changing:
+        primary, replica = world.random.choice(await _pairs(world))
+        await _strike_down(world, primary)
+        how = world.random.choice([(), ("FORCE",), ("TAKEOVER",), None])
+        if how is not None:
+            await world.wait(0.0, 0.2)
+            await _command(replica, "CLUSTER", "FAILOVER", *how)
+        await world.wait(0.2, 0.5)
+        if not primary.is_alive:
+            # It has no data any more: nobody may take it for a primary.
+            await _insist_on_takeover(replica)
+        await topology.settle()
+
+
+async def _insist_on_takeover(replica: Server) -> None:
+    async def has_taken_over() -> bool:
+        replica.signal(signal.SIGCONT)
+        await _command(replica, "CLUSTER", "FAILOVER", "TAKEOVER")
+        return await asyncio.to_thread(role_of, replica) == b"master"
+
+    await wait_for(has_taken_over, timeout_s=30)
+
+
+@fault("cluster", weight=2)
+async def isolate_server(world: World) -> None:
+    """A server of the cluster cannot talk to the others, long enough that they may replace it."""
+    topology = world.topology
+    assert isinstance(topology, Cluster)
+    async with topology.changing:
+        server = world.random.choice(topology.servers)
+        topology.isolate(server, True)
+        await world.wait(0.3, 3.0)
+        topology.isolate(server, False)
+        await topology.settle()
+
+
+@fault("cluster", weight=2)
+async def migrate_slot(world: World) -> None:
+    """A slot in use moves to another primary."""
+    topology = world.topology
+    assert isinstance(topology, Cluster)
+    async with topology.changing:
+        slot = slot_of(world.random.choice(world.clock.places))
+        await topology.settle()
+        source = await asyncio.to_thread(topology.owner_of, slot)
+        others = [one for one in await asyncio.to_thread(topology.primaries) if one is not source]
+        if source is not None and others:
+            target = world.random.choice(others)
+            await _insist(lambda: topology.migrate(slot, source, target))
+        await topology.settle()
+
+
+async def _insist(act: Callable[[], None]) -> None:
+    async def works() -> bool:
+        try:
+            await asyncio.to_thread(act)
+        except RAW_ERRORS:
+            return False
+        return True
+
+    await wait_for(works, timeout_s=30)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.chaos.seeded.faults import FAULTS
-from tests.chaos.seeded.workload import Workload, WORKLOADS
+from tests.chaos.seeded.workload import WORKLOADS, Workload
 
 
 @dataclass(frozen=True)

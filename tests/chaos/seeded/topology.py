@@ -11,10 +11,10 @@ import contextlib
 import signal
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import valkey
 
@@ -23,10 +23,12 @@ from holdfast.testing.servers import TestServer, start_server
 from tests.chaos.seeded.network import Link, Network, open_network
 from tests.support.killing import restart
 
+T = TypeVar("T", bound="Topology")
+
 PREFIX = "hf"
 #: The user of the harness itself, whose traffic takes no link.
 _PASSWORD = "chaos"  # noqa: S105 - the servers listen on loopback only
-_ERRORS = (valkey.ValkeyError, OSError)
+RAW_ERRORS = (valkey.ValkeyError, OSError)
 SETTLE_S = 60
 #: How many processes a seed can have, one after the other.
 USERS = 40
@@ -63,7 +65,7 @@ class Server:
         """Return a plain client that takes no link."""
         return valkey.Valkey(port=self.port, socket_timeout=5)
 
-    def command(self, *words: str | int) -> Any:
+    def command(self, *words: str | bytes | int) -> Any:
         """Send a command; raises if the server does not answer."""
         with self.raw() as client:
             return client.execute_command(*words)  # type: ignore[no-untyped-call]
@@ -97,7 +99,7 @@ class Server:
     def _answers(self) -> bool:
         try:
             return bool(self.command("PING"))
-        except _ERRORS:
+        except RAW_ERRORS:
             return False
 
 
@@ -115,40 +117,22 @@ class Topology(ABC):
         self._folder = folder
         self._stack = contextlib.ExitStack()
         self.servers: list[Server] = []
+        #: Held while servers change their roles: one change at a time.
+        self.changing = asyncio.Lock()
 
-    def _start(self, *options: str, is_cluster: bool = False) -> Server:
+    def _start(self, *options: str, link: Link | None = None) -> Server:
         number = len(self.servers)
         folder = self._folder / f"server{number}"
         folder.mkdir()
-        link = self.network.link(0, self.random)
-        extra: tuple[str, ...] = ()
-        if is_cluster:
-            bus = self.network.link(0, self.random)
-            extra = (
-                *("--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"),
-                *("--cluster-announce-port", str(link.port)),
-                *("--cluster-announce-bus-port", str(bus.port)),
-            )
-        address = f"127.0.7.{number}"
-        source = ("--bind-source-addr", address)
-        start = start_server(*source, *extra, *options, *_users(), folder=folder)
-        running = self._stack.enter_context(start)
-        link.target = running.port
-        server = Server(number, running, folder, link)
-        if is_cluster:
-            bus.target = running.port + 10_000
-            self.buses[number] = bus
-        # Servers that were started again are not known to the stack.
+        link = link or self.network.link(0, self.random)
+        source = ("--bind-source-addr", f"127.0.7.{number}")
+        running = start_server(*source, *options, *_users(), folder=folder)
+        server = Server(number, self._stack.enter_context(running), folder, link)
+        link.target = server.port
+        # A server that was started again is not known to the stack.
         self._stack.callback(server.end)
         self.servers.append(server)
         return server
-
-    @property
-    def buses(self) -> dict[int, Link]:
-        """The links before the ports on which servers of a cluster talk, by server."""
-        if not hasattr(self, "_buses"):
-            self._buses: dict[int, Link] = {}
-        return self._buses
 
     def close(self) -> None:
         """End all servers."""
@@ -160,6 +144,10 @@ class Topology(ABC):
             self.ack and f"&ack={self.ack}"
         )
         return self._place(f"{user}:{_PASSWORD}@") + options
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Start the servers."""
 
     @abstractmethod
     def _place(self, login: str) -> str:
@@ -202,10 +190,6 @@ class Topology(ABC):
             await asyncio.to_thread(server.command, "FLUSHALL", "SYNC")
             await asyncio.to_thread(server.command, "FUNCTION", "FLUSH", "SYNC")
 
-    def tag_owner(self, tag: str) -> Server:
-        """Return the primary that has a partition."""
-        return self.primaries()[0]
-
 
 class Single(Topology):
     """One server that syncs every write before it answers."""
@@ -235,7 +219,7 @@ def is_linked(replica: Server) -> bool:
     """Return whether a replica has the data of its primary and follows it."""
     try:
         role = replica.command("ROLE")
-    except _ERRORS:
+    except RAW_ERRORS:
         return False
     return role[0] == b"slave" and role[3] == b"connected"
 
@@ -263,6 +247,7 @@ class Pair(Topology):
 
     def promote(self) -> None:
         """Make the replica the primary; the other one waits for `settle`, dead or alive."""
+        self.replica.signal(signal.SIGCONT)
         self.replica.command("REPLICAOF", "NO", "ONE")
         self.primary, self.replica = self.replica, self.primary
         self.front.target = self.primary.port
@@ -271,9 +256,6 @@ class Pair(Topology):
     async def _settle(self) -> None:
         await asyncio.to_thread(follow, self.replica, self.primary.link.port)
         await wait_for(lambda: asyncio.to_thread(is_linked, self.replica), timeout_s=SETTLE_S)
-
-
-TOPOLOGIES: dict[str, type[Topology]] = {"single": Single, "pair": Pair}
 
 
 @contextlib.contextmanager
@@ -287,7 +269,7 @@ def open_folder() -> Iterator[Path]:
 
 
 @contextlib.asynccontextmanager
-async def open_topology(kind: Callable[..., Any], random: Random) -> Any:
+async def open_topology(kind: type[T], random: Random) -> AsyncIterator[T]:
     """Run the servers of a topology for as long as the block runs."""
     with open_folder() as folder, open_network() as network:
         topology = kind(network, folder, random)
