@@ -17,12 +17,12 @@ from tests.chaos.seeded.topology import Pair, Single, Topology, open_topology
 TOPOLOGIES: dict[str, type[Topology]] = {kind.name: kind for kind in (Single, Pair, Cluster)}
 
 
-async def run(topology: str, seeds: list[int], folder: Path) -> int:
+async def run(topology: str, seeds: list[int], folder: Path, only: list[str]) -> int:
     """Run seeds on one topology; returns how many found something."""
     found = 0
     async with open_topology(TOPOLOGIES[topology], Random(seeds[0])) as servers:
         for number in seeds:
-            verdict = await seed.run(schedule.draw(number, topology), servers)
+            verdict = await seed.run(schedule.draw(number, topology, only), servers)
             print(verdict, flush=True)
             if verdict.problems:
                 found += 1
@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="one seed again")
     parser.add_argument("--from", dest="first", type=int, help="the first seed; random by default")
     parser.add_argument("--topology", choices=list(TOPOLOGIES), help="by default all")
+    parser.add_argument("--only", action="append", default=[], help="a workload, by its name")
     parser.add_argument("--folder", type=Path, default=Path("chaos-failures"))
     given = parser.parse_args()
     logging.basicConfig(level=logging.CRITICAL)
@@ -50,7 +51,9 @@ def main() -> None:
         first = secrets.randbelow(1_000_000) if given.first is None else given.first
         every = range(first, first + given.seeds)
         shares = {name: list(every[n :: len(topologies)]) for n, name in enumerate(topologies)}
-    found = sum(asyncio.run(run(name, own, given.folder)) for name, own in shares.items() if own)
+    found = sum(
+        asyncio.run(run(name, own, given.folder, given.only)) for name, own in shares.items() if own
+    )
     sys.exit(found > 0)
 
 

@@ -20,6 +20,8 @@ class StoreClock:
         self._store = store
         self._queues = queues
         self.shift_ms = 0
+        #: The latest time that there was.
+        self._latest_ms = 0
 
     @property
     def now_ms(self) -> int:
@@ -29,7 +31,12 @@ class StoreClock:
     async def jump(self, ms: int) -> None:
         """Move the time, forward or back, as far as the servers answer."""
         self.shift_ms += ms
+        self._latest_ms = max(self._latest_ms, self.shift_ms)
         await asyncio.gather(*map(self._set, self.places))
+
+    async def catch_up(self) -> None:
+        """Return to the latest time that there was, after jumps back."""
+        await self.jump(self._latest_ms - self.shift_ms)
 
     @property
     def places(self) -> list[str]:

@@ -58,10 +58,10 @@ class Process:
             path = link.path(self.user)
             path.holds_requests = path.holds_replies = is_paused
 
-    @property
-    def is_done(self) -> bool:
-        """Whether its job is done, or it is dead."""
-        return self._life.done()
+    def raise_failure(self) -> None:
+        """Raise what ended it, if that was a mistake in its code."""
+        if self._life.done() and not self._life.cancelled():
+            self._life.result()
 
     async def wait(self) -> None:
         """Wait until it has ended; raises what ended it."""

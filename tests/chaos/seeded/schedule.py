@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -28,8 +29,8 @@ class Schedule:
         return "\n".join(lines)
 
 
-def draw(seed: int, topology: str) -> Schedule:
-    """Return the schedule of a seed."""
+def draw(seed: int, topology: str, only: Sequence[str] = ()) -> Schedule:
+    """Return the schedule of a seed; `only` names other workloads than it draws."""
     random = Random(f"{seed} {topology}")
     length_s = random.uniform(0.8, 2.0)
     known = FAULTS[topology]
@@ -40,6 +41,8 @@ def draw(seed: int, topology: str) -> Schedule:
     times = sorted(random.uniform(0.1, length_s) for _ in names)
     others = [kind for kind in WORKLOADS if kind is not WORKLOADS[0]]
     chosen = random.sample(others, k=min(len(others), random.randint(1, 3)))
+    if only:
+        chosen = [kind for kind in others if kind.title() in only]
     return Schedule(
         seed, topology, length_s, (WORKLOADS[0], *chosen), tuple(zip(times, names, strict=True))
     )

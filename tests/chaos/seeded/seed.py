@@ -11,25 +11,27 @@ from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import HoldfastError
 from holdfast.store.store import StoreSettings
 from holdfast.store.verify.checking import violations
-from holdfast.testing.servers import TestServer
+from holdfast.testing.polling import wait_for
 from tests.chaos.seeded import attempts
 from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.faults import FAULTS
 from tests.chaos.seeded.history import History, Ledger
-from tests.chaos.seeded.processes import SETTINGS, Job, Process, worker_job
+from tests.chaos.seeded.processes import Job, Process, worker_job
 from tests.chaos.seeded.schedule import Schedule
-from tests.chaos.seeded.topology import PREFIX, Topology
+from tests.chaos.seeded.topology import PREFIX, RAW_ERRORS, Topology
 from tests.chaos.seeded.world import World
-from tests.chaos.seeded.workload import Workload
 from tests.support.dump import dump_keys
 
 HARNESS = "harness"
 WORKERS, CLIENTS = 2, 2
+#: At least so many calls come before the first fault, and until the last one is over.
+CALLS = 20
 #: How long work may take to end once there are no more faults.
 DRAIN_S = 60.0
 _OPEN = ("waiting", "delayed", "active", "rate_limited", "suspended", "blocked")
@@ -98,13 +100,24 @@ class _Run:
         self._world = World(topology, self._clock, self._random, self._again)
 
     async def run(self) -> None:
+        """Run and judge it; nothing of it goes on afterwards."""
+        try:
+            await self._run()
+        finally:
+            for process in (*self._world.processes, *self._world.dead):
+                process.kill()
+            self._verdict.log = self._world.log
+
+    async def _run(self) -> None:
         for workload in self._workloads:
             await workload.prepare(self._engine)
         work = worker_job(self._verdict.ledger, self._workers_stop)
         processes = [self._process(work, maintenance=True) for _ in range(WORKERS)]
         processes += [self._process(self._client, maintenance=False) for _ in range(CLIENTS)]
         self._world.processes = processes
+        await self._calls(CALLS)
         await self._strike()
+        await self._calls(2 * CALLS)
         await self._topology.settle()
         self._cut_off_the_dead()
         self._clients_stop.set()
@@ -121,7 +134,17 @@ class _Run:
             await process.wait()
         async for text in self._check():
             self._verdict.problems.append(text)
-        self._verdict.log = self._world.log
+
+    async def _calls(self, count: int) -> None:
+        """Wait until clients have made this many calls: else a slow machine shows nothing."""
+        history = self._verdict.history
+
+        async def made() -> bool:
+            for process in self._world.processes:
+                process.raise_failure()
+            return len(history.calls) >= count
+
+        await wait_for(made, timeout_s=DRAIN_S)
 
     def _process(self, job: Job, *, maintenance: bool) -> Process:
         return Process(self._topology, next(self._users), job, maintenance=maintenance)
@@ -157,11 +180,14 @@ class _Run:
 
     async def _drain(self) -> None:
         """Let time pass until all work has ended."""
+        step_ms = 500
+        await self._clock.catch_up()
         async with asyncio.timeout(DRAIN_S):
             while left := await self._left():
                 # Time that runs faster than the heartbeats would take leases away for ever.
                 if not left["active"]:
-                    await self._clock.jump(1_000)
+                    step_ms = min(2 * step_ms, 32_000)
+                    await self._clock.jump(step_ms)
                 await self._clock.tick()
                 await asyncio.sleep(0.03)
 
@@ -176,7 +202,7 @@ class _Run:
     async def _check(self) -> AsyncIterator[str]:
         for text in self._verdict.history.broken:
             yield text
-        dump = await asyncio.to_thread(self._dump)
+        dump = await self._dump()
         for text in violations(dump, self._clock.now_ms):
             yield text
         replayed = {call.key for call in self._verdict.history.of("replay")}
@@ -186,8 +212,10 @@ class _Run:
             async for text in workload.check(self._engine, self._engine.store, dump):
                 yield f"{workload.title()}: {text}"
 
-    def _dump(self) -> dict[str, object]:
-        return dump_keys(self._topology.primaries(), PREFIX)
-
-
-__all__ = ["HARNESS", "SETTINGS", "TestServer", "Verdict", "Workload", "contextlib", "run"]
+    async def _dump(self) -> dict[str, Any]:
+        """Return all keys; once more if a server went away meanwhile."""
+        while True:
+            await self._topology.settle()
+            with contextlib.suppress(*RAW_ERRORS):
+                primaries = await asyncio.to_thread(self._topology.primaries)
+                return await asyncio.to_thread(dump_keys, primaries, PREFIX)

@@ -1,0 +1,52 @@
+"""Streams: frames in order, each once for an attempt, and none that was acknowledged is lost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from typing import Any
+
+from holdfast.api import Engine
+from holdfast.errors import NotFound
+from holdfast.store.store import Store
+from tests.chaos.seeded.app import QUICK, RECLAIMS
+from tests.chaos.seeded.history import happened
+from tests.chaos.seeded.workload.workload import Workload, encode
+
+
+class Streams(Workload):
+    """Executions that stream numbers."""
+
+    async def act(self, engine: Engine, client: str) -> None:
+        key = self.new_key(client)
+        fields = {"id": key, "input": encode({"frames": self.random.randint(1, 12)})}
+        work = engine.submit("talk", **fields, max_reclaims=RECLAIMS, retry=QUICK)
+        await self.history.call(client, "talk", key, work)
+
+    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+        flushed = defaultdict(set)
+        for note in self.ledger.of("flushed"):
+            flushed[note.execution].add((note.epoch, note.value))
+        for key, calls in self.history.by_key("talk").items():
+            try:
+                page = await engine.streams.read(key, limit=1000)
+            except NotFound:
+                if happened(calls):
+                    yield f"execution {key} was acknowledged and is lost"
+                continue
+            ids = [frame.id for frame in page.frames]
+            if ids != list(range(1, len(ids) + 1)):
+                yield f"stream {key} has the frames {ids}"
+            # After an `attempt` frame, an attempt starts from the beginning.
+            runs: list[list[int]] = [[]]
+            for frame in page.frames:
+                if frame.type == "attempt":
+                    runs.append([])
+                elif frame.type == "json":
+                    runs[-1].append(frame.json()["n"])
+            for run in runs:
+                if run != list(range(len(run))):
+                    yield f"stream {key} has {run} in one attempt"
+            most = max((value for _, value in flushed[key]), default=-1)
+            if max(map(len, runs)) <= most:
+                yield f"stream {key} lacks frames: {runs}, flushed {sorted(flushed[key])}"
