@@ -137,7 +137,7 @@ def make_app(ledger: Ledger) -> App:
         Noting(ledger, ctx)
         return f"done {ctx.id}"
 
-    @app.conversation(name="echo", max_reclaims=RECLAIMS)
+    @app.conversation(name="echo", retries=QUICK, max_reclaims=RECLAIMS)
     async def echo(chat: Chat) -> None:
         """Repeats what the user says."""
         while True:

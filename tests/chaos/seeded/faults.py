@@ -15,6 +15,7 @@ from holdfast.store.valkey.cluster import slot_of
 from holdfast.testing.polling import wait_for
 from tests.chaos.seeded.cluster import Cluster, role_of
 from tests.chaos.seeded.network import Link, Moment
+from tests.chaos.seeded.processes import Kind
 from tests.chaos.seeded.topology import RAW_ERRORS, Pair, Server
 from tests.chaos.seeded.world import World
 
@@ -22,16 +23,22 @@ Fault = Callable[[World], Awaitable[None]]
 
 #: Faults by topology and name, and how often each comes.
 FAULTS: dict[str, dict[str, tuple[Fault, int]]] = {"single": {}, "pair": {}, "cluster": {}}
+#: Those that need a real server of the HTTP API.
+OF_PROCESSES: set[str] = set()
 _EVERYWHERE = ("single", "pair", "cluster")
 
 
-def fault(*topologies: str, weight: int = 1) -> Callable[[Fault], Fault]:
-    """Declare a fault, for all topologies or for some."""
+def fault(
+    *topologies: str, weight: int = 1, needs_processes: bool = False
+) -> Callable[[Fault], Fault]:
+    """Declare a fault, for all topologies or for some; perhaps only with real processes."""
 
     def declared(function: Fault) -> Fault:
         for topology in topologies or _EVERYWHERE:
             name = function.__name__.replace("_", "-")  # type: ignore[attr-defined]
             FAULTS[topology][name] = (function, weight)
+            if needs_processes:
+                OF_PROCESSES.add(name)
         return function
 
     return declared
@@ -43,29 +50,41 @@ def fault(*topologies: str, weight: int = 1) -> Callable[[Fault], Fault]:
 @fault(weight=2)
 async def kill_worker(world: World) -> None:
     """A worker dies."""
-    world.kill(world.pick(workers=True))
+    world.kill(world.pick(Kind.WORKER))
 
 
 @fault()
 async def kill_client(world: World) -> None:
     """A client dies in the middle of its calls."""
-    world.kill(world.pick(workers=False))
+    world.kill(world.pick(Kind.CLIENT))
 
 
 @fault(weight=2)
 async def pause_worker(world: World) -> None:
     """A worker stands still, often for longer than its leases."""
-    await _pause(world, workers=True)
+    await _pause(world, Kind.WORKER)
 
 
 @fault()
 async def pause_client(world: World) -> None:
     """A client stands still."""
-    await _pause(world, workers=False)
+    await _pause(world, Kind.CLIENT)
 
 
-async def _pause(world: World, *, workers: bool) -> None:
-    process = world.pick(workers=workers)
+@fault(needs_processes=True)
+async def kill_http_server(world: World) -> None:
+    """A server of the HTTP API dies; another one listens on its port."""
+    world.kill(world.pick(Kind.SERVER))
+
+
+@fault(needs_processes=True)
+async def pause_http_server(world: World) -> None:
+    """A server of the HTTP API stands still."""
+    await _pause(world, Kind.SERVER)
+
+
+async def _pause(world: World, kind: Kind) -> None:
+    process = world.pick(kind)
     process.pause(True)
     await world.wait(0.2, 1.6)
     process.pause(False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -16,13 +17,14 @@ from typing import Any
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import HoldfastError
 from holdfast.store.store import StoreSettings
+from holdfast.store.valkey.ports import free_port
 from holdfast.store.verify.checking import violations
 from holdfast.testing.polling import wait_for
 from tests.chaos.seeded import attempts
 from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.faults import FAULTS
 from tests.chaos.seeded.history import History, Ledger
-from tests.chaos.seeded.processes import Job, Process, worker_job
+from tests.chaos.seeded.processes import Job, Kind, Process, Real, Simulated, worker_job
 from tests.chaos.seeded.schedule import Schedule
 from tests.chaos.seeded.topology import PREFIX, RAW_ERRORS, Topology
 from tests.chaos.seeded.world import World
@@ -75,8 +77,9 @@ async def run(schedule: Schedule, topology: Topology) -> Verdict:
     verdict = Verdict(schedule)
     began = time.monotonic()
     await topology.empty()
-    async with open_engine(topology.url(HARNESS), _PATIENT, maintenance=False) as engine:
-        await _Run(verdict, topology, engine).run()
+    with tempfile.TemporaryDirectory(prefix="holdfast-chaos-") as folder:
+        async with open_engine(topology.url(HARNESS), _PATIENT, maintenance=False) as engine:
+            await _Run(verdict, topology, engine, Path(folder)).run()
     verdict.took_s = time.monotonic() - began
     verdict.calls = Counter(str(call.status) for call in verdict.history.calls)
     return verdict
@@ -85,7 +88,8 @@ async def run(schedule: Schedule, topology: Topology) -> Verdict:
 class _Run:
     """A seed under way."""
 
-    def __init__(self, verdict: Verdict, topology: Topology, engine: Engine) -> None:
+    def __init__(self, verdict: Verdict, topology: Topology, engine: Engine, folder: Path) -> None:
+        self._folder = folder
         self._verdict = verdict
         self._schedule = verdict.schedule
         self._topology = topology
@@ -111,27 +115,27 @@ class _Run:
     async def _run(self) -> None:
         for workload in self._workloads:
             await workload.prepare(self._engine)
-        work = worker_job(self._verdict.ledger, self._workers_stop)
-        processes = [self._process(work, maintenance=True) for _ in range(WORKERS)]
-        processes += [self._process(self._client, maintenance=False) for _ in range(CLIENTS)]
-        self._world.processes = processes
+        self._world.processes = self._processes()
         await self._calls(CALLS)
         await self._strike()
         await self._calls(2 * CALLS)
         await self._topology.settle()
         self._cut_off_the_dead()
         self._clients_stop.set()
-        await self._wait_for(False)
+        await self._wait_for(Kind.CLIENT)
+        await self._clock.catch_up()
         try:
-            for workload in self._workloads:
-                await workload.finish(self._engine)
-            await self._drain()
+            async with asyncio.timeout(DRAIN_S):
+                for workload in self._workloads:
+                    await workload.finish(self._engine)
+                await self._drain()
         except (HoldfastError, TimeoutError) as error:
             self._verdict.problems.append(f"work did not end: {error!r}")
         self._workers_stop.set()
-        await self._wait_for(True)
+        await self._wait_for(Kind.WORKER, Kind.SERVER)
         for process in self._world.dead:
             await process.wait()
+        self._verdict.ledger.gather(self._folder)
         async for text in self._check():
             self._verdict.problems.append(text)
 
@@ -146,11 +150,27 @@ class _Run:
 
         await wait_for(made, timeout_s=DRAIN_S)
 
-    def _process(self, job: Job, *, maintenance: bool) -> Process:
-        return Process(self._topology, next(self._users), job, maintenance=maintenance)
+    def _processes(self) -> list[Process]:
+        work = worker_job(self._verdict.ledger, self._workers_stop)
+        url = ""
+        started: list[Process] = []
+        if self._schedule.is_real:
+            port = free_port()
+            url = f"http://127.0.0.1:{port}"
+            started += [self._real(Kind.SERVER, port), self._real(Kind.WORKER)]
+        while len(started) < WORKERS:
+            started.append(self._simulated(Kind.WORKER, work))
+        started += [self._simulated(Kind.CLIENT, self._client) for _ in range(CLIENTS - 1)]
+        return [*started, self._simulated(Kind.CLIENT, self._client, url)]
+
+    def _simulated(self, kind: Kind, job: Job, url: str = "") -> Process:
+        return Simulated(self._topology, next(self._users), kind, job, url)
+
+    def _real(self, kind: Kind, port: int = 0) -> Process:
+        return Real(self._topology, next(self._users), kind, self._folder, port)
 
     def _again(self, process: Process) -> Process:
-        return self._process(process.job, maintenance=process.maintenance)
+        return process.again(next(self._users))
 
     async def _client(self, engine: Engine, user: str) -> None:
         async with asyncio.TaskGroup() as group:
@@ -173,23 +193,22 @@ class _Run:
         for process in self._world.dead:
             self._topology.cut_off(process.user)
 
-    async def _wait_for(self, workers: bool) -> None:
+    async def _wait_for(self, *kinds: Kind) -> None:
         for process in self._world.processes:
-            if process.maintenance is workers:
+            if process.kind in kinds:
+                process.stop()
                 await process.wait()
 
     async def _drain(self) -> None:
         """Let time pass until all work has ended."""
         step_ms = 500
-        await self._clock.catch_up()
-        async with asyncio.timeout(DRAIN_S):
-            while left := await self._left():
-                # Time that runs faster than the heartbeats would take leases away for ever.
-                if not left["active"]:
-                    step_ms = min(2 * step_ms, 32_000)
-                    await self._clock.jump(step_ms)
-                await self._clock.tick()
-                await asyncio.sleep(0.03)
+        while left := await self._left():
+            # Time that runs faster than the heartbeats would take leases away for ever.
+            if not left["active"]:
+                step_ms = min(2 * step_ms, 32_000)
+                await self._clock.jump(step_ms)
+            await self._clock.tick()
+            await asyncio.sleep(0.03)
 
     async def _left(self) -> Counter[str]:
         """Return how much work has not ended, by state."""

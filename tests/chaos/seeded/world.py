@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tests.chaos.seeded.clock import StoreClock
-from tests.chaos.seeded.processes import Process
+from tests.chaos.seeded.processes import Kind, Process
 from tests.chaos.seeded.topology import Topology
 
 
@@ -33,9 +33,9 @@ class World:
         self.dead.append(process)
         self.processes.append(self.replace(process))
 
-    def pick(self, *, workers: bool) -> Process:
-        """Return one of the workers, or of the clients."""
-        return self.random.choice([p for p in self.processes if p.maintenance is workers])
+    def pick(self, kind: Kind) -> Process:
+        """Return one of the processes of a kind."""
+        return self.random.choice([p for p in self.processes if p.kind is kind])
 
     async def wait(self, least_s: float, most_s: float) -> None:
         """Let a fault last."""

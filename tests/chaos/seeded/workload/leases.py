@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.fencing import FencedManifest
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.model.ids import new_id
@@ -38,6 +39,17 @@ class Leases(Workload):
         grant = await self.history.call(client, "acquire", _KEY, leases.acquire(_KEY, ask))
         if grant is None:
             return
+        if isinstance(engine, NearEngine):
+            await self._commit(engine, client, grant)
+        token = grant.token
+        chance = self.random.random()
+        if chance < 0.4:
+            refresh = leases.refresh(grant)
+            await self.history.call(client, "refresh", _KEY, refresh, token=token)
+        elif chance < 0.8:
+            await self.history.call(client, "release", _KEY, leases.release(grant), token=token)
+
+    async def _commit(self, engine: NearEngine, client: str, grant: Grant) -> None:
         manifest = FencedManifest(StoreObjects(engine.store), _KEY)
         token = grant.token
         opening = manifest.open(_Authority(grant))
@@ -48,12 +60,6 @@ class Leases(Workload):
             item = new_id()
             work = writer.commit(add={f"objects/{item}": {}})
             await self.history.call(client, "commit", item, work, token=token)
-        chance = self.random.random()
-        if chance < 0.4:
-            refresh = leases.refresh(grant)
-            await self.history.call(client, "refresh", _KEY, refresh, token=token)
-        elif chance < 0.8:
-            await self.history.call(client, "release", _KEY, leases.release(grant), token=token)
 
     async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
         grants = sorted((c for c in self.history.of("acquire") if c.is_ok), key=lambda c: c.ended)
