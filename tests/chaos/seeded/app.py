@@ -15,11 +15,13 @@ from tests.chaos.seeded.history import Ledger
 #: Faults fail attempts, too, such as those of a full store.
 QUICK = RetryPolicy(max_attempts=1_000, backoff=Backoff(kind="fixed", initial_ms=20))
 #: Lost workers must not end an execution here: many are lost.
-RECLAIMS = 1000
+RECLAIMS = 1_000
+
+Task = Callable[[Callable[..., Any]], Any]
 
 
 class Noting:
-    """Notes for one attempt."""
+    """Notes of one attempt."""
 
     def __init__(self, ledger: Ledger, ctx: Context) -> None:
         self._ledger = ledger
@@ -46,11 +48,19 @@ class Noting:
 def make_app(ledger: Ledger) -> App:
     """Return an app whose tasks note what they see."""
     app = App("valkey://nowhere")
+    task = app.task(retries=QUICK, max_reclaims=RECLAIMS)
+    _add_work(task, ledger)
+    _add_waits(task, ledger)
+    _add_spending(task, ledger)
+    _add_output(task, ledger)
+    limited = app.task(retries=QUICK, max_reclaims=RECLAIMS, lane="limited")
+    _add_limited(limited, ledger)
+    _add_conversation(app, ledger)
+    return app
 
-    def task(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-        return app.task(retries=QUICK, max_reclaims=RECLAIMS, **options)
 
-    @task()
+def _add_work(task: Task, ledger: Ledger) -> None:
+    @task
     async def work(ctx: Context, steps: int, fails: int, pause_ms: int) -> str:
         """Steps, failures and pauses."""
         notes = Noting(ledger, ctx)
@@ -60,10 +70,9 @@ def make_app(ledger: Ledger) -> App:
                 await asyncio.sleep(pause_ms / 1000)
         if ctx.attempt < fails:
             raise RuntimeError("as asked")
-        notes.note("done")
         return f"done {ctx.id}"
 
-    @task()
+    @task
     async def nap(ctx: Context, ms: int) -> str:
         """A durable sleep between two steps."""
         notes = Noting(ledger, ctx)
@@ -72,7 +81,7 @@ def make_app(ledger: Ledger) -> App:
         await notes.step("after")
         return f"done {ctx.id}"
 
-    @task()
+    @task
     async def member(ctx: Context) -> str:
         """A member of a graph."""
         notes = Noting(ledger, ctx)
@@ -80,7 +89,15 @@ def make_app(ledger: Ledger) -> App:
         notes.note("done")
         return f"done {ctx.id}"
 
-    @task()
+    @task
+    async def tick(ctx: Context) -> str:
+        """Submitted by a schedule."""
+        Noting(ledger, ctx)
+        return f"done {ctx.id}"
+
+
+def _add_waits(task: Task, ledger: Ledger) -> None:
+    @task
     async def gate(ctx: Context, signals: int) -> list[str]:
         """Receives signals in their order, each once."""
         notes = Noting(ledger, ctx)
@@ -92,7 +109,7 @@ def make_app(ledger: Ledger) -> App:
             notes.note("received", value=signal.value)
         return got
 
-    @task()
+    @task
     async def question(ctx: Context) -> str:
         """Waits for an answer at a waitpoint."""
         notes = Noting(ledger, ctx)
@@ -100,19 +117,24 @@ def make_app(ledger: Ledger) -> App:
         notes.note("answered", value=answer)
         return answer
 
-    @task()
+
+def _add_spending(task: Task, ledger: Ledger) -> None:
+    @task
     async def spend(ctx: Context, tokens: int, charges: int) -> str:
         """Charges a budget, each charge with its key."""
         notes = Noting(ledger, ctx)
         for number in range(charges):
+            began = time.monotonic()
             try:
                 await ctx.budget.report(tokens=tokens, key=f"c{number}")
             except BudgetExceeded:
                 continue
-            notes.note("charged", name=f"c{number}", value=tokens)
+            notes.note("charged", name=f"c{number}", value=tokens, began=began)
         return f"done {ctx.id}"
 
-    @task(lane="limited")
+
+def _add_limited(task: Task, ledger: Ledger) -> None:
+    @task
     async def limited(ctx: Context, pause_ms: int) -> str:
         """Runs under a quota."""
         notes = Noting(ledger, ctx)
@@ -120,23 +142,22 @@ def make_app(ledger: Ledger) -> App:
         await notes.step("only")
         return f"done {ctx.id}"
 
-    @task()
+
+def _add_output(task: Task, ledger: Ledger) -> None:
+    @task
     async def talk(ctx: Context, frames: int) -> str:
         """Streams numbers."""
-        Noting(ledger, ctx)
+        notes = Noting(ledger, ctx)
         for number in range(frames):
             await ctx.stream.json({"n": number})
             if number % 3 == 2:
+                began = time.monotonic()
                 await ctx.stream.flush()
-                ledger.note("flushed", ctx.id, ctx.claim.lease.epoch, value=number)
+                notes.note("flushed", value=number, began=began)
         return f"done {ctx.id}"
 
-    @task()
-    async def tick(ctx: Context) -> str:
-        """Submitted by a schedule."""
-        Noting(ledger, ctx)
-        return f"done {ctx.id}"
 
+def _add_conversation(app: App, ledger: Ledger) -> None:
     @app.conversation(name="echo", retries=QUICK, max_reclaims=RECLAIMS)
     async def echo(chat: Chat) -> None:
         """Repeats what the user says."""
@@ -146,5 +167,3 @@ def make_app(ledger: Ledger) -> App:
             await chat.say(f"re {message.text}")
             if message.text.endswith("bye"):
                 return
-
-    return app

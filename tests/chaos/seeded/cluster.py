@@ -7,6 +7,7 @@ import contextlib
 from typing import Any
 
 import valkey
+from typing_extensions import override
 
 from holdfast.store.valkey.cluster import SLOTS
 from holdfast.testing.polling import wait_for
@@ -30,6 +31,7 @@ class Cluster(Topology):
     ack = "replicas:1"
     partitions = 8
 
+    @override
     async def start(self) -> None:
         """Start all servers and make a cluster of them."""
         #: The links before the ports on which servers talk to each other, by server.
@@ -73,10 +75,12 @@ class Cluster(Topology):
         count = f"cluster_known_nodes:{len(self.servers)}".encode()
         return all(count in server.command("CLUSTER", "INFO") for server in self.servers)
 
+    @override
     def _place(self, login: str) -> str:
         ports = (f"127.0.0.1:{server.link.port}" for server in self.servers)
         return f"valkey-cluster://{login}{','.join(ports)}"
 
+    @override
     def primaries(self) -> list[Server]:
         return [server for server in self.servers if role_of(server) == b"master"]
 
@@ -90,6 +94,7 @@ class Cluster(Topology):
                 found.append((by_link[role[2]], replica))
         return found
 
+    @override
     async def _settle(self) -> None:
         await wait_for(lambda: asyncio.to_thread(self._is_whole), timeout_s=SETTLE_S)
 

@@ -16,6 +16,8 @@ from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
 
+from typing_extensions import override
+
 from holdfast.api import Engine
 from holdfast.client import Client
 from holdfast.engine import open_engine
@@ -90,6 +92,7 @@ class Simulated(Process):
         self._url = url
         self._life = asyncio.ensure_future(self._live())
 
+    @override
     def again(self, user: str) -> Process:
         return Simulated(self.topology, user, self.kind, self._job, self._url)
 
@@ -109,22 +112,27 @@ class Simulated(Process):
         url = self.topology.url(self.user)
         return open_engine(url, SETTINGS, maintenance=self.kind is Kind.WORKER)
 
+    @override
     def kill(self) -> None:
         self.topology.cut_off(self.user)
         self._life.cancel()
 
+    @override
     def pause(self, is_paused: bool) -> None:
         for link in self.topology.links():
             path = link.path(self.user)
             path.holds_requests = path.holds_replies = is_paused
 
+    @override
     def stop(self) -> None:
         """Its job ends by itself."""
 
+    @override
     async def wait(self) -> None:
         with contextlib.suppress(asyncio.CancelledError):
             await self._life
 
+    @override
     def raise_failure(self) -> None:
         if self._life.done() and not self._life.cancelled():
             self._life.result()
@@ -151,24 +159,30 @@ class Real(Process):
             )
         self._is_ending = False
 
+    @override
     def again(self, user: str) -> Process:
         return Real(self.topology, user, self.kind, self._folder, self._port)
 
+    @override
     def kill(self) -> None:
         self._is_ending = True
         self._command.kill()
         self.topology.cut_off(self.user)
 
+    @override
     def pause(self, is_paused: bool) -> None:
         self._command.send_signal(signal.SIGSTOP if is_paused else signal.SIGCONT)
 
+    @override
     def stop(self) -> None:
         self._is_ending = True
         self._command.terminate()
 
+    @override
     async def wait(self) -> None:
         await asyncio.to_thread(self._command.wait, 30)
 
+    @override
     def raise_failure(self) -> None:
         code = self._command.poll()
         if code is not None and not self._is_ending:

@@ -10,7 +10,6 @@ from random import Random
 from tests.chaos.seeded.faults import FAULTS, OF_PROCESSES
 from tests.chaos.seeded.workload import WORKLOADS, Workload
 
-
 #: The share of seeds with real processes.
 REAL = 0.15
 

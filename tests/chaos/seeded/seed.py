@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,7 +23,7 @@ from holdfast.testing.polling import wait_for
 from tests.chaos.seeded import attempts
 from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.faults import FAULTS
-from tests.chaos.seeded.history import History, Ledger
+from tests.chaos.seeded.history import Call, History, Ledger, Note
 from tests.chaos.seeded.processes import Job, Kind, Process, Real, Simulated, worker_job
 from tests.chaos.seeded.schedule import Schedule
 from tests.chaos.seeded.topology import PREFIX, RAW_ERRORS, Topology
@@ -67,9 +67,14 @@ class Verdict:
         (own / "schedule.txt").write_text("\n".join([str(self.schedule), "", *self.log, ""]))
         (own / "problems.txt").write_text("\n".join([*self.problems, ""]))
         for name, lines in (("calls", self.history.calls), ("notes", self.ledger.notes)):
-            texts = (json.dumps(asdict(line), default=repr) for line in lines)
+            texts = (json.dumps(_fields(line), default=repr) for line in lines)
             (own / f"{name}.jsonl").write_text("\n".join(texts))
         return own
+
+
+def _fields(line: Call | Note) -> dict[str, Any]:
+    """Return what a line has, without copies: an answer may be anything."""
+    return {field.name: getattr(line, field.name) for field in fields(line)}
 
 
 async def run(schedule: Schedule, topology: Topology) -> Verdict:
@@ -228,7 +233,7 @@ class _Run:
         for text in attempts.judge(self._verdict.ledger, replayed):
             yield text
         for workload in self._workloads:
-            async for text in workload.check(self._engine, self._engine.store, dump):
+            async for text in workload.check(self._engine, dump):
                 yield f"{workload.title()}: {text}"
 
     async def _dump(self) -> dict[str, Any]:

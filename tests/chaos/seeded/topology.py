@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, TypeVar
 
 import valkey
+from typing_extensions import override
 
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
@@ -196,16 +197,20 @@ class Single(Topology):
 
     name = "single"
 
+    @override
     async def start(self) -> None:
         """Start the server."""
         self._start("--appendonly", "yes", "--appendfsync", "always")
 
+    @override
     def _place(self, login: str) -> str:
         return f"valkey://{login}127.0.0.1:{self.servers[0].link.port}"
 
+    @override
     def primaries(self) -> list[Server]:
         return self.servers
 
+    @override
     async def _settle(self) -> None:
         """Nothing is special."""
 
@@ -230,18 +235,22 @@ class Pair(Topology):
     name = "pair"
     ack = "replicas:1"
 
+    @override
     async def start(self) -> None:
         """Start both."""
         self.primary, self.replica = self._start(), self._start()
         self.front = self.network.link(self.primary.port, self.random)
         await self.settle()
 
+    @override
     def _place(self, login: str) -> str:
         return f"valkey://{login}127.0.0.1:{self.front.port}"
 
+    @override
     def links(self) -> list[Link]:
         return [self.front]
 
+    @override
     def primaries(self) -> list[Server]:
         return [self.primary]
 
@@ -253,6 +262,7 @@ class Pair(Topology):
         self.front.target = self.primary.port
         self.network.call(self.front.lose_all)
 
+    @override
     async def _settle(self) -> None:
         await asyncio.to_thread(follow, self.replica, self.primary.link.port)
         await wait_for(lambda: asyncio.to_thread(is_linked, self.replica), timeout_s=SETTLE_S)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+from typing_extensions import override
+
 from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.model.budgets import ChargeStatus
-from holdfast.store.store import Store
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import Call, Status
-from tests.chaos.seeded.workload.workload import Workload, encode
+from tests.chaos.seeded.workload.workload import Dump, Workload, encode
 
 _HARD = 400
 _COUNTED = (ChargeStatus.OK, ChargeStatus.SOFT_BREACH, ChargeStatus.ALREADY_APPLIED)
@@ -19,10 +21,12 @@ _COUNTED = (ChargeStatus.OK, ChargeStatus.SOFT_BREACH, ChargeStatus.ALREADY_APPL
 class Budgets(Workload):
     """Two budgets, one under the other, and who charges them: clients and executions."""
 
-    async def prepare(self, engine: Engine) -> None:
+    @override
+    async def prepare(self, engine: NearEngine) -> None:
         await engine.budgets.create("all", limits={"tokens": {"hard": _HARD}})
         await engine.budgets.create("part", limits={"tokens": {"soft": 50}}, parent="all")
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         key = self.new_key(client)
         chance = self.random.random()
@@ -49,14 +53,16 @@ class Budgets(Workload):
                 work = engine.budgets.settle(budget, usage, key=key)
                 await self.history.call(client, "charge", key, work, amount=amount, budget=budget)
 
-    async def finish(self, engine: Engine) -> None:
+    @override
+    async def finish(self, engine: NearEngine) -> None:
         used = (await engine.budgets.get("all")).usage.get("tokens", 0)
         if used > _HARD:
             self.history.broken.append(f"budget all was charged {used}, above its limit {_HARD}")
         # What waits for more of it must be able to end.
         await engine.budgets.set("all", {"tokens": {"hard": 1_000_000}})
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         charges = self.history.by_key("charge")
         spenders = {key: calls[0].facts for key, calls in self.history.by_key("spender").items()}
         noted: dict[tuple[str, str], int] = {}

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+
+from typing_extensions import override
 
 from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, GraphState
-from holdfast.store.store import Store
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import happened
-from tests.chaos.seeded.workload.workload import Workload, encode
+from tests.chaos.seeded.workload.workload import Dump, Workload, encode
 
 
 class Graphs(Workload):
     """Graphs of a few members."""
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         key = self.new_key(client)
         names = [f"m{n}" for n in range(self.random.randint(2, 5))]
@@ -39,7 +41,8 @@ class Graphs(Workload):
                 names=names,
             )
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         ended = {note.execution: note.at for note in self.ledger.of("done")}
         began: dict[str, float] = {}
         for note in self.ledger.of("began"):

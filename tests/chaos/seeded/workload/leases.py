@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+
+from typing_extensions import override
 
 from holdfast.api import Engine
 from holdfast.engine import Engine as NearEngine
@@ -11,8 +12,7 @@ from holdfast.fencing import FencedManifest
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.model.ids import new_id
 from holdfast.model.writer_leases import Ask, Grant, Token
-from holdfast.store.store import Store
-from tests.chaos.seeded.workload.workload import Workload
+from tests.chaos.seeded.workload.workload import Dump, Workload
 
 _KEY = "chaos/main"
 _TTL_MS, _MARGIN_MS = 300, 50
@@ -33,6 +33,7 @@ class _Authority:
 class Leases(Workload):
     """Clients that contend for a lease and commit to a manifest under it."""
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         ask = Ask(holder=client, incarnation=new_id(), ttl_ms=_TTL_MS, margin_ms=_MARGIN_MS)
         leases = engine.writer_leases
@@ -61,7 +62,8 @@ class Leases(Workload):
             work = writer.commit(add={f"objects/{item}": {}})
             await self.history.call(client, "commit", item, work, token=token)
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         grants = sorted((c for c in self.history.of("acquire") if c.is_ok), key=lambda c: c.ended)
         for one in grants:
             for two in grants:
@@ -79,7 +81,7 @@ class Leases(Workload):
                         f"{commit.facts['token']} committed after {opening.facts['token']} had "
                         "opened the manifest"
                     )
-        snapshot = await FencedManifest(StoreObjects(store), _KEY).read()
+        snapshot = await FencedManifest(StoreObjects(engine.store), _KEY).read()
         objects = set() if snapshot is None else set(snapshot.objects)
         for commit in commits:
             if f"objects/{commit.key}" not in objects:

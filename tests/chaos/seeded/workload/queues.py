@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator
-from typing import Any
+
+from typing_extensions import override
 
 from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.model.deliveries import Delivery
 from holdfast.model.messages import NewMessage, Pushed
 from holdfast.model.queues import GroupStats
-from holdfast.store.store import Store
 from tests.chaos.seeded.history import Call, Status, happened
-from tests.chaos.seeded.workload.workload import Workload
+from tests.chaos.seeded.workload.workload import Dump, Workload
 
 _ATTEMPTS = 4
 _LOCK_MS = 400
@@ -24,7 +25,8 @@ class Queues(Workload):
 
     queues = ("jobs", "news", "dead")
 
-    async def prepare(self, engine: Engine) -> None:
+    @override
+    async def prepare(self, engine: NearEngine) -> None:
         await engine.queues.define("dead")
         fields = {"max_attempts": _ATTEMPTS, "lock_ms": _LOCK_MS, "dead_letter": "dead"}
         await engine.queues.define("jobs", **fields, dedup_window_ms=86_400_000)
@@ -32,6 +34,7 @@ class Queues(Workload):
         for group in _GROUPS["news"]:
             await engine.queues.add_group("news", group)
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         queue = self.random.choice(["jobs", "news"])
         if self.random.random() < 0.5:
@@ -74,7 +77,8 @@ class Queues(Workload):
             work = engine.queues.nack(queue, delivery.handle, delay_ms=10)
             await self.history.call(client, "nack", key, work)
 
-    async def finish(self, engine: Engine) -> None:
+    @override
+    async def finish(self, engine: NearEngine) -> None:
         """Consume until nothing is left, as a consumer that never fails."""
         for queue, groups in _GROUPS.items():
             for group in groups:
@@ -97,7 +101,8 @@ class Queues(Workload):
         stats = (await engine.queues.stats(queue)).groups[group]
         return stats.ready + stats.delayed + stats.in_flight
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         for queue, groups in _GROUPS.items():
             pushes = [call for call in self.history.of("push") if call.facts["queue"] == queue]
             known, maybe = _pushed(pushes)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+
+from typing_extensions import override
 
 from holdfast.api import Engine
-from holdfast.store.store import Store
+from holdfast.engine import Engine as NearEngine
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import happened
-from tests.chaos.seeded.workload.workload import Workload, encode, records
+from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
 
 _MOST = 2
 
@@ -17,9 +18,11 @@ _MOST = 2
 class Quotas(Workload):
     """Executions under a quota, and a look at it now and then."""
 
-    async def prepare(self, engine: Engine) -> None:
+    @override
+    async def prepare(self, engine: NearEngine) -> None:
         await engine.quotas.create("slots", max_concurrent=_MOST)
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         if self.random.random() < 0.2:
             await self.history.call(client, "look", "slots", engine.quotas.get("slots"))
@@ -30,7 +33,8 @@ class Quotas(Workload):
         work = engine.submit("limited", **fields, lane="limited", max_reclaims=RECLAIMS)
         await self.history.call(client, "limited", key, work)
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         found = records(dump)
         for key, calls in self.history.by_key("limited").items():
             if happened(calls) and found.get(key, {}).get(b"state") != b"completed":

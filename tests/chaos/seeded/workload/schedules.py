@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator
-from typing import Any
+
+from typing_extensions import override
 
 from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.model.executions import NewExecution
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
-from holdfast.store.store import Store
 from tests.chaos.seeded.app import QUICK, RECLAIMS
-from tests.chaos.seeded.workload.workload import Workload, encode, records
+from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
 
 
 class Schedules(Workload):
     """A schedule that fires often, triggered besides, paused and resumed."""
 
-    async def prepare(self, engine: Engine) -> None:
+    @override
+    async def prepare(self, engine: NearEngine) -> None:
         template = NewExecution(
             kind="tick", input=encode({}), retry=QUICK, max_reclaims=RECLAIMS, check=False
         )
@@ -31,6 +33,7 @@ class Schedules(Workload):
         )
         await engine.schedules.create(plan)
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         if self.random.random() < 0.1:
             paused = self.random.random() < 0.5
@@ -43,10 +46,12 @@ class Schedules(Workload):
                 client, "trigger", key, engine.schedules.trigger("often", key=key)
             )
 
-    async def finish(self, engine: Engine) -> None:
+    @override
+    async def finish(self, engine: NearEngine) -> None:
         await engine.schedules.delete("often")
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         found = records(dump)
         ids: Counter[str] = Counter()
         for key, calls in self.history.by_key("trigger").items():

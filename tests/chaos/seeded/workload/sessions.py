@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+from typing_extensions import override
+
 from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.errors import HoldfastError
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity
-from holdfast.store.store import Store
 from holdfast.testing.polling import wait_for
 from tests.chaos.seeded.history import happened
-from tests.chaos.seeded.workload.workload import Workload, encode
+from tests.chaos.seeded.workload.workload import Dump, Workload, encode
 
 _NAME = "echo"
 
@@ -20,6 +22,7 @@ _NAME = "echo"
 class Sessions(Workload):
     """Users of a conversation, each with messages one after the other."""
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         user = f"{client}-{self.random.randint(0, 1)}"
         text = self.new_key(client) + self.random.choice(["", "", "", " bye"])
@@ -29,7 +32,8 @@ class Sessions(Workload):
             work = engine.sessions.deliver(_NAME, activity)
             await self.history.call(client, "deliver", text, work, user=user)
 
-    async def finish(self, engine: Engine) -> None:
+    @override
+    async def finish(self, engine: NearEngine) -> None:
         """Wait until all is answered, then end what waits for more."""
         for session in await self._sessions(engine):
 
@@ -45,7 +49,8 @@ class Sessions(Workload):
         page = await engine.sessions.list(limit=100)
         return [session.id for session in page.items]
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         lines: dict[str, list[Any]] = {}
         try:
             for session in await self._sessions(engine):

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+
+from typing_extensions import override
 
 from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.model.waitpoints import NewSignal, waitpoint_id
-from holdfast.store.store import Store
+from holdfast.testing.polling import wait_for
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import happened
-from tests.chaos.seeded.workload.workload import Workload, encode, records
+from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
 
 
 class Signals(Workload):
     """Executions that wait for signals, and clients that send each signal until it has arrived."""
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         waiting = [call.key for call in self.history.of("wait") if call.is_ok]
         if waiting and self.random.random() < 0.7:
@@ -52,7 +55,8 @@ class Signals(Workload):
         call = self.history.by_key("signal")[name][-1]
         return call.is_ok or call.error in ("already_terminal", "waitpoint_closed")
 
-    async def finish(self, engine: Engine) -> None:
+    @override
+    async def finish(self, engine: NearEngine) -> None:
         for key, calls in self.history.by_key("wait").items():
             if happened(calls) is None:
                 try:
@@ -62,9 +66,18 @@ class Signals(Workload):
             elif happened(calls) is False:
                 continue
             for number in range(3):
-                await self._signal(engine, "finish", key, f"{key}:{number}")
+                await self._insist(engine, key, f"{key}:{number}")
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    async def _insist(self, engine: NearEngine, key: str, name: str) -> None:
+        """Send a signal until it has arrived: at first there may be no waitpoint for it."""
+
+        async def sent() -> bool:
+            return await self._signal(engine, "finish", key, name)
+
+        await wait_for(sent, timeout_s=30)
+
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         found = records(dump)
         signals = self.history.by_key("signal")
         for key, calls in self.history.by_key("wait").items():

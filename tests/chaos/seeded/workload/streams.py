@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from typing import Any
+
+from typing_extensions import override
 
 from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.errors import NotFound
-from holdfast.store.store import Store
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import happened
-from tests.chaos.seeded.workload.workload import Workload, encode
+from tests.chaos.seeded.workload.workload import Dump, Workload, encode
 
 
 class Streams(Workload):
     """Executions that stream numbers."""
 
+    @override
     async def act(self, engine: Engine, client: str) -> None:
         key = self.new_key(client)
         fields = {"id": key, "input": encode({"frames": self.random.randint(1, 12)})}
         work = engine.submit("talk", **fields, max_reclaims=RECLAIMS, retry=QUICK)
         await self.history.call(client, "talk", key, work)
 
-    async def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    @override
+    async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         flushed = defaultdict(set)
         for note in self.ledger.of("flushed"):
             flushed[note.execution].add((note.epoch, note.value))

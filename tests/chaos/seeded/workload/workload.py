@@ -10,8 +10,11 @@ from random import Random
 from typing import Any
 
 from holdfast.api import Engine
-from holdfast.store.store import Store
+from holdfast.engine import Engine as NearEngine
 from tests.chaos.seeded.history import History, Ledger
+
+#: All keys with their values.
+Dump = dict[str, Any]
 
 
 def encode(value: Any) -> bytes:
@@ -41,7 +44,7 @@ class Workload(ABC):
         self._number += 1
         return f"{self.title()}-{client}-{self._number}"
 
-    async def prepare(self, engine: Engine) -> None:
+    async def prepare(self, engine: NearEngine) -> None:
         """Make what clients need, before there are faults."""
         del engine
 
@@ -55,15 +58,15 @@ class Workload(ABC):
             await self.act(engine, client)
             await asyncio.sleep(self.random.uniform(0.002, 0.03))
 
-    async def finish(self, engine: Engine) -> None:
+    async def finish(self, engine: NearEngine) -> None:
         """Do what clients still owe, once there are no more faults."""
         del engine
 
     @abstractmethod
-    def check(self, engine: Engine, store: Store, dump: dict[str, Any]) -> AsyncIterator[str]:
+    def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         """Yield what is wrong, when all work has ended."""
 
 
-def records(dump: dict[str, Any]) -> dict[str, dict[bytes, bytes]]:
+def records(dump: Dump) -> dict[str, dict[bytes, bytes]]:
     """Return the records of executions by id."""
     return {key.split("}:x:", 1)[1]: value for key, value in dump.items() if "}:x:" in key}
