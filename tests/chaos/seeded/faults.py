@@ -16,7 +16,7 @@ from holdfast.testing.polling import wait_for
 from tests.chaos.seeded.cluster import Cluster, role_of
 from tests.chaos.seeded.network import Link, Moment
 from tests.chaos.seeded.processes import Kind
-from tests.chaos.seeded.topology import RAW_ERRORS, Pair, Server
+from tests.chaos.seeded.topology import RAW_ERRORS, Pair, Server, Single
 from tests.chaos.seeded.world import World
 
 Fault = Callable[[World], Awaitable[None]]
@@ -95,7 +95,7 @@ async def _pause(world: World, kind: Kind) -> None:
 
 @fault(weight=5)
 async def lose_connection(world: World) -> None:
-    """A connection is lost: at once, in a request, before or in a reply; or a request comes twice."""
+    """A connection is lost at one moment or other; or a request arrives twice."""
     users = tuple(process.user for process in world.processes)
     for _ in range(world.random.randint(1, 6)):
         moment = world.random.choice(list(Moment))
@@ -154,6 +154,17 @@ async def kill_server(world: World) -> None:
     await asyncio.to_thread(server.kill)
     await world.wait(0.0, 0.4)
     await asyncio.to_thread(server.start)
+
+
+@fault("single")
+async def full_disk(world: World) -> None:
+    """The disk of the server is full: it cannot sync, so it ends, until there is room again."""
+    topology = world.topology
+    assert isinstance(topology, Single)
+    await asyncio.to_thread(topology.fill_disk)
+    await world.wait(0.1, 0.6)
+    await asyncio.to_thread(topology.free_disk)
+    await asyncio.to_thread(topology.servers[0].start)
 
 
 @fault(weight=1)

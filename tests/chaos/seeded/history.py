@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from holdfast.errors import HoldfastError, InternalError, OutcomeUnknown, StoreFault
+from holdfast.errors import HoldfastError, InternalError, InvalidInput, OutcomeUnknown, StoreFault
 
 T = TypeVar("T")
 
@@ -117,6 +117,9 @@ class History:
             if isinstance(error, asyncio.CancelledError):
                 raise
             return None
+        except InvalidInput:
+            # A mistake of the workload.
+            raise
         except HoldfastError as error:
             if isinstance(error, StoreFault | InternalError):
                 self.broken.append(f"{name} {key}: {error.code}: {error}")

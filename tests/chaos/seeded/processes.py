@@ -21,7 +21,7 @@ from typing_extensions import override
 from holdfast.api import Engine
 from holdfast.client import Client
 from holdfast.engine import open_engine
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.store.store import StoreSettings
 from holdfast.worker.worker import Worker, WorkerSettings
 from tests.chaos.seeded.app import make_app
@@ -102,6 +102,8 @@ class Simulated(Process):
                 async with self._open() as engine:
                     await self._job(engine, self.user)
                     return
+            except InvalidInput:
+                raise
             except HoldfastError:
                 # As a supervisor would start it again.
                 await asyncio.sleep(_PAUSE_S)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import subprocess
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
@@ -31,6 +32,8 @@ PREFIX = "hf"
 _PASSWORD = "chaos"  # noqa: S105 - the servers listen on loopback only
 RAW_ERRORS = (valkey.ValkeyError, OSError)
 SETTLE_S = 60
+#: The size of a disk that faults fill.
+DISK = "200m"
 #: How many processes a seed can have, one after the other.
 USERS = 40
 
@@ -124,7 +127,7 @@ class Topology(ABC):
     def _start(self, *options: str, link: Link | None = None) -> Server:
         number = len(self.servers)
         folder = self._folder / f"server{number}"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         link = link or self.network.link(0, self.random)
         source = ("--bind-source-addr", f"127.0.7.{number}")
         running = start_server(*source, *options, *_users(), folder=folder)
@@ -197,9 +200,31 @@ class Single(Topology):
 
     name = "single"
 
+    @property
+    def disk(self) -> Path:
+        """The folder with its data."""
+        return self._folder / "server0"
+
+    def fill_disk(self) -> None:
+        """Leave no room on its disk, if it has one of its own; the server then ends."""
+        if self.disk.is_mount():
+            with contextlib.suppress(OSError), (self.disk / "ballast").open("wb") as file:
+                while True:
+                    file.write(bytes(1 << 20))
+                    file.flush()
+
+    def free_disk(self) -> None:
+        """Make room again."""
+        (self.disk / "ballast").unlink(missing_ok=True)
+
     @override
     async def start(self) -> None:
-        """Start the server."""
+        """Start the server, on a small disk if this process may mount one."""
+        self.disk.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(self.disk)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode == 0:  # noqa: ASYNC221, S607
+            unmount = ["umount", "-l", str(self.disk)]
+            self._stack.callback(subprocess.run, unmount, check=False)
         self._start("--appendonly", "yes", "--appendfsync", "always")
 
     @override
@@ -213,6 +238,18 @@ class Single(Topology):
     @override
     async def _settle(self) -> None:
         """Nothing is special."""
+
+    @override
+    async def settle(self) -> None:
+        await asyncio.to_thread(self.free_disk)
+        await super().settle()
+
+    @override
+    async def empty(self) -> None:
+        await super().empty()
+        # The log of the seeds before would fill the disk by and by.
+        with contextlib.suppress(valkey.ResponseError):
+            await asyncio.to_thread(self.servers[0].command, "BGREWRITEAOF")
 
 
 def follow(replica: Server, port: int) -> None:
