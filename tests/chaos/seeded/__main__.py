@@ -41,9 +41,13 @@ def main() -> None:
     parser.add_argument("--from", dest="first", type=int, help="the first seed; random by default")
     parser.add_argument("--topology", choices=list(TOPOLOGIES), help="by default all")
     parser.add_argument("--only", action="append", default=[], help="a workload, by its name")
+    parser.add_argument("--no-ack", action="store_true", help="see what replication loses")
     parser.add_argument("--folder", type=Path, default=Path("chaos-failures"))
     given = parser.parse_args()
     logging.basicConfig(level=logging.CRITICAL)
+    if given.no_ack:
+        for kind in TOPOLOGIES.values():
+            kind.ack = ""
     topologies = [given.topology] if given.topology else list(TOPOLOGIES)
     if given.seed is not None:
         shares = {name: [given.seed] for name in topologies}

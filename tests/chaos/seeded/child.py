@@ -7,6 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
+from holdfast import api
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import HoldfastError
 from holdfast.server.run import serving
@@ -18,12 +19,13 @@ from tests.chaos.seeded.processes import SETTINGS, Job, Kind, worker_job
 def server_job(port: int, stop: asyncio.Event) -> Job:
     """Return the job of a server of the HTTP API."""
 
-    async def job(engine: Engine, user: str) -> None:  # type: ignore[override]
+    async def job(engine: api.Engine, user: str) -> None:
         del user
+        assert isinstance(engine, Engine)
         async with serving(engine, ServerSettings(port=port)):
             await stop.wait()
 
-    return job  # type: ignore[return-value]
+    return job
 
 
 async def main(kind: str, url: str, user: str, notes: str, port: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -40,7 +39,7 @@ def draw(seed: int, topology: str, only: Sequence[str] = ()) -> Schedule:
     """Return the schedule of a seed; `only` names other workloads than it draws."""
     random = Random(f"{seed} {topology}")
     length_s = random.uniform(0.8, 2.0)
-    is_real = random.random() < float(os.environ.get("CHAOS_REAL", REAL))
+    is_real = random.random() < REAL
     known = {
         name: fault
         for name, fault in FAULTS[topology].items()

@@ -222,7 +222,7 @@ class Single(Topology):
         """Start the server, on a small disk if this process may mount one."""
         self.disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(self.disk)]
-        if subprocess.run(mount, capture_output=True, check=False).returncode == 0:  # noqa: ASYNC221, S607
+        if subprocess.run(mount, capture_output=True, check=False).returncode == 0:  # noqa: ASYNC221
             unmount = ["umount", "-l", str(self.disk)]
             self._stack.callback(subprocess.run, unmount, check=False)
         self._start("--appendonly", "yes", "--appendfsync", "always")

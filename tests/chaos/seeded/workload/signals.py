@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 from typing_extensions import override
 
 from holdfast.api import Engine
 from holdfast.engine import Engine as NearEngine
-from holdfast.errors import HoldfastError, NotFound
-from holdfast.model.waitpoints import NewSignal, waitpoint_id
+from holdfast.errors import NotFound
+from holdfast.model.waitpoints import Effect, NewSignal, waitpoint_id
 from holdfast.testing.polling import wait_for
 from tests.chaos.seeded.app import QUICK, RECLAIMS
-from tests.chaos.seeded.history import happened
+from tests.chaos.seeded.history import Call, happened
 from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
+
+_SIGNALS = 3
 
 
 class Signals(Workload):
@@ -28,15 +30,14 @@ class Signals(Workload):
         else:
             key = self.new_key(client)
             kind = self.random.choice(["gate", "question"])
-            given = {"signals": 3} if kind == "gate" else {}
+            given = {"signals": _SIGNALS} if kind == "gate" else {}
             fields = {"id": key, "input": encode(given), "max_reclaims": RECLAIMS, "retry": QUICK}
             await self.history.call(
                 client, "wait", key, engine.submit(kind, **fields), kind=kind, check=False
             )
 
     async def _send(self, engine: Engine, client: str, key: str) -> None:
-        name = f"{key}:{self.random.randint(0, 2)}"
-        await self._signal(engine, client, key, name)
+        await self._signal(engine, client, key, self.random.choice(_names(key)))
 
     async def _signal(self, engine: Engine, client: str, key: str, name: str) -> bool:
         """Send a signal; returns whether there is no need to send it again."""
@@ -65,8 +66,8 @@ class Signals(Workload):
                     continue
             elif happened(calls) is False:
                 continue
-            for number in range(3):
-                await self._insist(engine, key, f"{key}:{number}")
+            for name in _names(key):
+                await self._insist(engine, key, name)
 
     async def _insist(self, engine: NearEngine, key: str, name: str) -> None:
         """Send a signal until it has arrived: at first there may be no waitpoint for it."""
@@ -86,24 +87,30 @@ class Signals(Workload):
                 if happened(calls):
                     yield f"execution {key} was acknowledged and is lost"
                 continue
-            if record[b"state"] != b"completed":
-                yield f"execution {key} is {record[b'state'].decode()}"
-                continue
-            result = json.loads(record[b"result"])
-            got = result if isinstance(result, list) else [result]
-            sent = {f"{key}:{number}" for number in range(3)}
-            if len(set(got)) < len(got) or not set(got) <= sent:
-                yield f"execution {key} got {got}"
-            if calls[0].facts["kind"] == "gate" and len(got) != 3:
-                yield f"execution {key} got {got}, not three signals"
-            for name in got:
-                if happened(signals.get(name, [])) is False:
-                    yield f"execution {key} got the signal {name}, which was refused"
-            effects = [call.answer for name in sent for call in signals.get(name, ()) if call.is_ok]
-            if sum(str(effect) == "resumed" for effect in effects) > 1:
-                yield f"execution {key} was resumed more than once: {effects}"
-        try:
-            for key in list(found)[:3]:
-                await engine.waitpoints.signals(key)
-        except HoldfastError as error:
-            yield f"signals cannot be read: {error}"
+            sent = {name: signals.get(name, []) for name in _names(key)}
+            for text in _judge(record, calls[0].facts["kind"], sent):
+                yield f"execution {key} {text}"
+
+
+def _names(key: str) -> list[str]:
+    """Return the signals of an execution."""
+    return [f"{key}:{number}" for number in range(_SIGNALS)]
+
+
+def _judge(record: dict[bytes, bytes], kind: str, sent: dict[str, list[Call]]) -> Iterator[str]:
+    if record[b"state"] != b"completed":
+        yield f"is {record[b'state'].decode()}"
+        return
+    result = json.loads(record[b"result"])
+    got = result if kind == "gate" else [result]
+    if len(set(got)) < len(got) or not set(got) <= sent.keys():
+        yield f"got {got}"
+        return
+    if kind == "gate" and len(got) != _SIGNALS:
+        yield f"got {got}, not {_SIGNALS} signals"
+    for name in got:
+        if happened(sent[name]) is False:
+            yield f"got the signal {name}, which was refused"
+    effects = [call.answer for calls in sent.values() for call in calls if call.is_ok]
+    if effects.count(Effect.RESUMED) > 1:
+        yield f"was resumed more than once: {effects}"

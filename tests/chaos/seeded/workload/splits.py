@@ -57,7 +57,7 @@ class Splits(Workload):
             yield text
         last = (await engine.deployments.get(_REF)).split
         if last.generation < max(shares, default=0):
-            yield f"the split is of generation {last.generation}, and {max(shares)} was acknowledged"
+            yield f"generation {max(shares)} was acknowledged, and {last.generation} is the last"
         if last.generation in shares and shares[last.generation] != _blue(last):
             yield f"the split of generation {last.generation} has changed: {last}"
 

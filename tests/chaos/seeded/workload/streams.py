@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from typing_extensions import override
 
 from holdfast.api import Engine
 from holdfast.engine import Engine as NearEngine
 from holdfast.errors import NotFound
+from holdfast.model.frames import Frame
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import happened
 from tests.chaos.seeded.workload.workload import Dump, Workload, encode
@@ -27,9 +28,9 @@ class Streams(Workload):
 
     @override
     async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
-        flushed = defaultdict(set)
+        flushed: dict[str, set[int]] = defaultdict(set)
         for note in self.ledger.of("flushed"):
-            flushed[note.execution].add((note.epoch, note.value))
+            flushed[note.execution].add(note.value)
         for key, calls in self.history.by_key("talk").items():
             try:
                 page = await engine.streams.read(key, limit=1000)
@@ -37,19 +38,23 @@ class Streams(Workload):
                 if happened(calls):
                     yield f"execution {key} was acknowledged and is lost"
                 continue
-            ids = [frame.id for frame in page.frames]
-            if ids != list(range(1, len(ids) + 1)):
-                yield f"stream {key} has the frames {ids}"
-            # After an `attempt` frame, an attempt starts from the beginning.
-            runs: list[list[int]] = [[]]
-            for frame in page.frames:
-                if frame.type == "attempt":
-                    runs.append([])
-                elif frame.type == "json":
-                    runs[-1].append(frame.json()["n"])
-            for run in runs:
-                if run != list(range(len(run))):
-                    yield f"stream {key} has {run} in one attempt"
-            most = max((value for _, value in flushed[key]), default=-1)
-            if max(map(len, runs)) <= most:
-                yield f"stream {key} lacks frames: {runs}, flushed {sorted(flushed[key])}"
+            for text in _judge(page.frames, flushed[key]):
+                yield f"stream {key} {text}"
+
+
+def _judge(frames: Sequence[Frame], flushed: set[int]) -> Iterator[str]:
+    ids = [frame.id for frame in frames]
+    if ids != list(range(1, len(ids) + 1)):
+        yield f"has the frames {ids}"
+    # After an `attempt` frame, an attempt starts from the beginning.
+    runs: list[list[int]] = [[]]
+    for frame in frames:
+        if frame.type == "attempt":
+            runs.append([])
+        elif frame.type == "json":
+            runs[-1].append(frame.json()["n"])
+    for run in runs:
+        if run != list(range(len(run))):
+            yield f"has {run} in one attempt"
+    if max(map(len, runs)) <= max(flushed, default=-1):
+        yield f"lacks frames: {runs}, flushed {sorted(flushed)}"
