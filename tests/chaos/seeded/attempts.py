@@ -57,9 +57,9 @@ def _steps(execution: str, notes: list[Note]) -> Iterator[str]:
                 f"and {note.value} in epoch {note.epoch}"
             )
     for note in notes:
-        first = values.get(note.name) if note.what == "ran" else None
-        if first is not None and note.epoch > first.epoch and note.at > first.at:
+        known = values.get(note.name) if note.what == "ran" else None
+        if known is not None and note.epoch > known.epoch and note.at > known.at:
             yield (
-                f"execution {execution}: step {note.name} was recorded in epoch {first.epoch} "
+                f"execution {execution}: step {note.name} was recorded in epoch {known.epoch} "
                 f"and ran again in epoch {note.epoch}"
             )

@@ -53,8 +53,8 @@ class Cluster(Topology):
 
     def _start_node(self) -> None:
         front, bus = (self.network.link(0, self.random) for _ in range(2))
-        ports = ("--cluster-announce-port", str(front.port))
-        ports += ("--cluster-announce-bus-port", str(bus.port))
+        ports = ["--cluster-announce-port", str(front.port)]
+        ports += ["--cluster-announce-bus-port", str(bus.port)]
         server = self._start(*_OPTIONS, *ports, link=front)
         bus.target = server.port + 10_000
         self.buses[server] = bus
@@ -133,8 +133,8 @@ class Cluster(Topology):
             source.command("MIGRATE", *place, "REPLACE", "KEYS", *keys)
         with target.raw() as client:
             # What moved is acknowledged already: it must be on the other replica, too.
-            client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", there)  # type: ignore[no-untyped-call]
-            client.execute_command("WAIT", 1, 5_000)  # type: ignore[no-untyped-call]
+            client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", there)
+            client.execute_command("WAIT", 1, 5_000)
         source.command("CLUSTER", "SETSLOT", slot, "NODE", there)
         for server in self.primaries():
             with contextlib.suppress(*RAW_ERRORS):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from holdfast.store.valkey import library
 from holdfast.store.valkey.cluster import slot_of
@@ -19,7 +20,7 @@ from tests.chaos.seeded.processes import Kind
 from tests.chaos.seeded.topology import RAW_ERRORS, Pair, Server, Single
 from tests.chaos.seeded.world import World
 
-Fault = Callable[[World], Awaitable[None]]
+Fault = Callable[[World], Coroutine[Any, Any, None]]
 
 #: Faults by topology and name, and how often each comes.
 FAULTS: dict[str, dict[str, tuple[Fault, int]]] = {"single": {}, "pair": {}, "cluster": {}}
@@ -35,7 +36,7 @@ def fault(
 
     def declared(function: Fault) -> Fault:
         for topology in topologies or _EVERYWHERE:
-            name = function.__name__.replace("_", "-")  # type: ignore[attr-defined]
+            name = function.__name__.replace("_", "-")
             FAULTS[topology][name] = (function, weight)
             if needs_processes:
                 OF_PROCESSES.add(name)
@@ -258,7 +259,9 @@ async def lag(world: World) -> None:
 async def _pairs(world: World) -> list[tuple[Server, Server]]:
     topology = world.topology
     if isinstance(topology, Cluster):
-        return await asyncio.to_thread(topology.pairs) or [(*topology.servers[:2],)]
+        return await asyncio.to_thread(topology.pairs) or [
+            (topology.servers[0], topology.servers[1])
+        ]
     assert isinstance(topology, Pair)
     return [(topology.primary, topology.replica)]
 

@@ -154,8 +154,13 @@ class Link:
 
     async def listen(self) -> None:
         """Listen on a free port."""
-        listener = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
-        self.port = listener.sockets[0].getsockname()[1]
+        self._listener = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self.port = self._listener.sockets[0].getsockname()[1]
+
+    def close(self) -> None:
+        """Listen no more, and lose all connections."""
+        self._listener.close()
+        self.lose_all()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -215,9 +220,14 @@ class Network:
     def run(self) -> None:
         """Forward until closed."""
         self._loop.run_forever()
-        for task in asyncio.all_tasks(self._loop):
+        for link in self.links:
+            link.close()
+        ending = asyncio.all_tasks(self._loop)
+        for task in ending:
             task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0.05))
+        self._loop.run_until_complete(asyncio.gather(*ending, return_exceptions=True))
+        # Transports close in the round after.
+        self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
 
     def link(self, target: int, random: Random, port: int = 0) -> Link:

@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from holdfast import api
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import HoldfastError
 from holdfast.store.store import StoreSettings
@@ -177,7 +178,7 @@ class _Run:
     def _again(self, process: Process) -> Process:
         return process.again(next(self._users))
 
-    async def _client(self, engine: Engine, user: str) -> None:
+    async def _client(self, engine: api.Engine, user: str) -> None:
         async with asyncio.TaskGroup() as group:
             for workload in self._workloads:
                 group.create_task(workload.run(engine, user, self._clients_stop))

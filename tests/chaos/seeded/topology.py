@@ -72,7 +72,7 @@ class Server:
     def command(self, *words: str | bytes | int) -> Any:
         """Send a command; raises if the server does not answer."""
         with self.raw() as client:
-            return client.execute_command(*words)  # type: ignore[no-untyped-call]
+            return client.execute_command(*words)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to its process."""
@@ -263,7 +263,7 @@ def is_linked(replica: Server) -> bool:
         role = replica.command("ROLE")
     except RAW_ERRORS:
         return False
-    return role[0] == b"slave" and role[3] == b"connected"
+    return bool(role[0] == b"slave" and role[3] == b"connected")
 
 
 class Pair(Topology):

@@ -37,8 +37,8 @@ class Archives(Workload):
     @override
     async def act(self, engine: Engine, client: str) -> None:
         if isinstance(engine, NearEngine) and self.random.random() < 0.3:
-            work = self._archiver(engine).run_once()
-            await self.history.call(client, "archive", client, work)
+            archiving = self._archiver(engine).run_once()
+            await self.history.call(client, "archive", client, archiving)
             return
         key = self.new_key(client)
         fields = {"id": key, "input": encode({}), "retention_ms": 50, "check": False}

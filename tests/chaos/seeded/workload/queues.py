@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from typing import Any
 
 from typing_extensions import override
 
@@ -28,7 +29,11 @@ class Queues(Workload):
     @override
     async def prepare(self, engine: NearEngine) -> None:
         await engine.queues.define("dead")
-        fields = {"max_attempts": _ATTEMPTS, "lock_ms": _LOCK_MS, "dead_letter": "dead"}
+        fields: dict[str, Any] = {
+            "max_attempts": _ATTEMPTS,
+            "lock_ms": _LOCK_MS,
+            "dead_letter": "dead",
+        }
         await engine.queues.define("jobs", **fields, dedup_window_ms=86_400_000)
         await engine.queues.define("news", **fields, mode="fanout", dedup_window_ms=86_400_000)
         for group in _GROUPS["news"]:

@@ -1,0 +1,33 @@
+"""A few seeds of `make chaos`: some that are always the same, and one that is new each time."""
+
+from __future__ import annotations
+
+import secrets
+from random import Random
+
+import pytest
+
+from tests.chaos.seeded import seed
+from tests.chaos.seeded.cluster import Cluster
+from tests.chaos.seeded.schedule import draw
+from tests.chaos.seeded.topology import Pair, Single, Topology, open_topology
+
+pytestmark = pytest.mark.xdist_group("chaos")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("kind", "fixed"),
+    [(Single, (5,)), (Pair, (2,)), (Cluster, ())],
+    ids=["single", "pair", "cluster"],
+)
+async def test_nothing_that_was_acknowledged_is_lost(
+    kind: type[Topology], fixed: tuple[int, ...]
+) -> None:
+    """Whatever struck: see `tests/chaos/seeded`. `make chaos SEED=n` runs one again."""
+    fresh = secrets.randbelow(1_000_000)
+    print(f"fresh seed {fresh}")
+    async with open_topology(kind, Random(fresh)) as topology:
+        for number in (*fixed, fresh):
+            verdict = await seed.run(draw(number, kind.name), topology)
+            assert verdict.problems == [], str(verdict.schedule)
