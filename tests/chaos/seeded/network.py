@@ -15,6 +15,8 @@ from enum import Enum
 from random import Random
 from typing import Any
 
+from holdfast.concurrency import stop
+
 _CHUNK = 1 << 16
 #: How often traffic that is held back looks whether it may go on.
 _LOOK_S = 0.004
@@ -220,15 +222,15 @@ class Network:
     def run(self) -> None:
         """Forward until closed."""
         self._loop.run_forever()
+        self._loop.run_until_complete(self._end())
+        self._loop.close()
+
+    async def _end(self) -> None:
         for link in self.links:
             link.close()
-        ending = asyncio.all_tasks(self._loop)
-        for task in ending:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*ending, return_exceptions=True))
+        await stop(*asyncio.all_tasks() - {asyncio.current_task()})
         # Transports close in the round after.
-        self._loop.run_until_complete(asyncio.sleep(0))
-        self._loop.close()
+        await asyncio.sleep(0)
 
     def link(self, target: int, random: Random, port: int = 0) -> Link:
         """Listen before a port."""
