@@ -15,7 +15,7 @@ from tests.chaos.seeded.network import Link
 from tests.chaos.seeded.topology import RAW_ERRORS, SETTLE_S, Server, Topology
 
 PRIMARIES = 3
-_NODE_TIMEOUT_MS = 1_500
+_NODE_TIMEOUT_MS = 2_000
 _KEYS_AT_ONCE = 100
 _OPTIONS = (
     *("--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"),

@@ -31,7 +31,7 @@ PREFIX = "hf"
 #: The user of the harness itself, whose traffic takes no link.
 _PASSWORD = "chaos"  # noqa: S105 - the servers listen on loopback only
 RAW_ERRORS = (valkey.ValkeyError, OSError)
-SETTLE_S = 60
+SETTLE_S = 120
 #: The size of a disk that faults fill.
 DISK = "200m"
 #: How many processes a seed can have, one after the other.

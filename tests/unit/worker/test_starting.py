@@ -21,13 +21,16 @@ class Away:
         self.closed = threading.Event()
 
     def beats(self, **_settings: Any) -> Away:
+        """Open the connection for heartbeats."""
         return self
 
     def register_worker(self, _beat: Beat) -> bool:
+        """Fail as it does while the store is away."""
         self.tried.set()
         raise StoreUnavailable("away")
 
     def close(self) -> None:
+        """Close the connection."""
         self.closed.set()
 
 
