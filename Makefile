@@ -10,7 +10,7 @@ JOBS   ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n + n / 2)))
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes; without bytecode each would compile the package.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run demo test check browser pages docs sbom audit fmt bench lock clean
+.PHONY: help run demo test check browser pages docs sbom audit fmt bench chaos lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ fmt: $(READY) ## format the code and fix what can be fixed
 
 bench: $(READY) ## measure; prints a table and writes bench/results/latest.json
 	@$(BIN)/python -m bench.run
+
+chaos: $(READY) ## random faults: SEEDS=n fresh ones, or SEED=n again; TOPOLOGY=single|pair|cluster
+	@$(BIN)/python -m tests.chaos.seeded $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),30)) $(if $(TOPOLOGY),--topology $(TOPOLOGY))
 
 lock: $(READY) ## pin the Lua library's digest, with a new release if it moved
 	@$(BIN)/python tools/check_lua.py --write

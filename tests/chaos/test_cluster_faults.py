@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from holdfast.errors import LeaseLost, NotFound
+from holdfast.model.executions import NewExecution, Submitted
 from holdfast.store.store import StoreSettings, open_store
+from holdfast.store.valkey.cluster import slot_of
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_cluster
 from tests.chaos.load import Load, check_history, check_nothing_is_lost
@@ -34,7 +36,7 @@ def nodes() -> Iterator[list[TestServer]]:
         yield nodes
 
 
-def _command(node: TestServer, *words: str) -> Any:
+def _command(node: TestServer, *words: str | bytes) -> Any:
     with node.raw() as client:
         return client.execute_command(*words)
 
@@ -81,6 +83,39 @@ async def test_a_flushed_library_comes_back_by_itself(nodes: list[TestServer]) -
         assert load.completed.keys() == load.submitted.keys()
         check_nothing_is_lost(load, dump_keys(primaries, "flush"))
         await check_history(load, store)
+
+
+def _asked(node: TestServer) -> int:
+    """Return how many commands a server has sent elsewhere."""
+    with node.raw() as client:
+        return int(client.info("errorstats").get("errorstat_ASK", {}).get("count", 0))
+
+
+async def test_a_partition_that_moves_is_never_used_in_part(nodes: list[TestServer]) -> None:
+    """Calls wait while its slot moves key by key: seed 443731 of `make chaos` lost a message."""
+    async with open_store(_url(nodes, "moving"), SETTINGS) as store:
+        item = NewExecution(kind="work", id="once")
+        await store.executions.create([item])
+        slot = slot_of(store.tag_of("once"))
+        source = next(
+            node for node in nodes if _command(node, "CLUSTER", "COUNTKEYSINSLOT", str(slot))
+        )
+        target = next(node for node in nodes[:PRIMARIES] if node is not source)
+        here, there = (_command(node, "CLUSTER", "MYID") for node in (source, target))
+        _command(target, "CLUSTER", "SETSLOT", str(slot), "IMPORTING", here)
+        _command(source, "CLUSTER", "SETSLOT", str(slot), "MIGRATING", there)
+        before = _asked(source)
+        again = asyncio.ensure_future(store.executions.create([item]))
+        await wait_for(lambda: asyncio.to_thread(lambda: _asked(source) > before + 1))
+        assert _command(target, "CLUSTER", "COUNTKEYSINSLOT", str(slot)) == 0
+        while keys := _command(source, "CLUSTER", "GETKEYSINSLOT", str(slot), "100"):
+            place = ("127.0.0.1", str(target.port), "", "0", "5000")
+            _command(source, "MIGRATE", *place, "KEYS", *keys)
+        for node in (target, source):
+            _command(node, "CLUSTER", "SETSLOT", str(slot), "NODE", there)
+        (answer,) = await again
+        assert isinstance(answer, Submitted)
+        assert answer.duplicate
 
 
 async def _kill_one(victim: TestServer, replica: TestServer, load: Load) -> None:

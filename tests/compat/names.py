@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import runpy
 from pathlib import Path
 from typing import Any
+
+import django
+
+# Models of Django can be imported only after this.
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.acceptance.apps.bakery.settings")
+django.setup()
 
 _PUBLIC = Path(__file__).parents[2] / "tools" / "docsite" / "public.py"
 

@@ -307,7 +307,7 @@ class QueueModel:
                 return True
             raise self._refuse(handle)
         stored, group = found
-        self.settled[verb, handle] = self.now + self.settings.lock_ms
+        self.settled[verb, handle] = self.now + max(self.settings.lock_ms, 30_000)
         if verb == "ack":
             self._retire(stored, group, "acked")
         elif verb == "reject":

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from holdfast.testing.servers import TestServer
+import valkey
 
 
-def dump_keys(nodes: Sequence[TestServer], prefix: str) -> dict[str, Any]:
+class Server(Protocol):
+    """A server that can be read without the store."""
+
+    def raw(self) -> valkey.Valkey:
+        """Return a plain client."""
+        ...
+
+
+def dump_keys(nodes: Sequence[Server], prefix: str) -> dict[str, Any]:
     """Return all keys that start with a prefix, but for the clock and short-lived memory."""
     found: dict[str, Any] = {}
     for node in nodes:

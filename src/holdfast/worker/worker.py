@@ -208,9 +208,11 @@ class Worker:
     async def _register(self) -> bool:
         """Wait until the worker is registered; returns False if it is drained before."""
         starting = asyncio.ensure_future(asyncio.to_thread(self._heartbeats.start))
-        await first_of(starting, self._draining.wait())
-        if not starting.done():
-            self._heartbeats.give_up()
+        try:
+            await first_of(starting, self._draining.wait())
+        finally:
+            if not starting.done():
+                self._heartbeats.give_up()
         return await starting
 
     async def _claim_until_drained(self) -> None:

@@ -122,7 +122,10 @@ async def test_a_dead_letter_queue_never_gives_up_by_itself(engine: Engine, cloc
 async def test_the_same_verb_again_is_a_repetition(
     engine: Engine, clock: Clock, dump: Dump, verb: Verb
 ) -> None:
-    """Within the lock time; then, and with any other verb, the handle is stale."""
+    """For 30 s, though the lock is shorter; then, and with any other verb, the handle is stale.
+
+    Callers repeat a call whose reply was lost for longer than a short lock lasts.
+    """
     await engine.queues.define("q", lock_ms=1_000)
     await push(engine, b"1")
     held = await read_one(engine)
@@ -133,7 +136,9 @@ async def test_the_same_verb_again_is_a_repetition(
         if other != verb:
             assert await codes(settle(engine, other, held)) == ["stale_delivery"]
     assert dump() == before
-    await clock.advance(1_000)
+    await clock.advance(29_999)
+    assert await codes(settle(engine, verb, held)) == ["repeated"]
+    await clock.advance(1)
     assert await codes(settle(engine, verb, held)) == ["stale_delivery"]
 
 

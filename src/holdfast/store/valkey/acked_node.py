@@ -19,7 +19,7 @@ from typing import Any
 from holdfast.store.valkey import failures
 from holdfast.store.valkey.acks import Ack
 from holdfast.store.valkey.failures import CallFailed
-from holdfast.store.valkey.node import ASKING, Node, ignore
+from holdfast.store.valkey.node import Node
 from holdfast.store.valkey.wire import Address, Call, Dial, Wire, pack
 
 #: How long to wait for replicas or the disk; the call is then sent again, until its own deadline.
@@ -41,7 +41,6 @@ class AckedNode(Node):
         self._waiting = pack(ack.command(self._wait_ms))
         self._reads = Node(address, replace(dial, ack=None))
         self._touch = b""
-        self._asked = False
         self._is_waiting = False
 
     async def close(self) -> None:
@@ -49,15 +48,12 @@ class AckedNode(Node):
         await super().close()
         await self._reads.close()
 
-    def send(
-        self, packed: bytes, *, asking: bool = False, tag: str | bytes | None = None
-    ) -> asyncio.Future[Any]:
+    def send(self, packed: bytes, *, tag: str | bytes | None = None) -> asyncio.Future[Any]:
         """Send a command; one with a tag is answered when its change is safe."""
         if tag is None:
-            return self._reads.send(packed, asking=asking)
+            return self._reads.send(packed)
         self._touch = pack(("FCALL", "hf_admin_touch", "1", tag))
-        self._asked = asking
-        return super().send(packed, asking=asking)
+        return super().send(packed)
 
     def _room(self, wire: Wire) -> int:
         return 0 if self._is_waiting else super()._room(wire)
@@ -67,11 +63,8 @@ class AckedNode(Node):
         self._is_waiting = True
         sent = [(packed, self._loop.create_future()) for packed, _ in batch]
         touched, waited = self._loop.create_future(), self._loop.create_future()
-        permission = self._loop.create_future()
-        permission.add_done_callback(ignore)
         waited.add_done_callback(partial(self._settle, batch, sent, touched))
-        asking = [(ASKING, permission)] if self._asked else []
-        wire.send([*sent, *asking, (self._touch, touched), (self._waiting, waited)])
+        wire.send([*sent, (self._touch, touched), (self._waiting, waited)])
 
     def _settle(
         self,

@@ -57,21 +57,24 @@ class Cluster:
         await asyncio.gather(*(node.close() for node in self._nodes.values()), *self._leaving)
 
     async def call(self, command: Command) -> Any:
-        """Send a command to the server that has its key; raises CallFailed."""
+        """Send a command to the server that has its key; raises CallFailed.
+
+        While a slot moves key by key, no server has all of its keys. The server that had them says
+        ASK, but the one that it names would see a part of a partition, so this raises until the
+        slot has arrived.
+        """
         if self._closed:
             raise failures.not_sent("the client is closed")
         packed, tag = pack(command), tag_of(command)
-        node, asking = self._owner(self._slot(command)), False
+        node = self._owner(self._slot(command))
         for _ in range(_MOST_REDIRECTS):
             try:
-                return await node.send(packed, asking=asking, tag=tag)
+                return await node.send(packed, tag=tag)
             except CallFailed as failure:
                 last = failure
             word, _, rest = last.text.partition(" ")
-            if word == "ASK":
-                node, asking = self._node(_target(rest, node)), True
-            elif word == "MOVED":
-                node, asking = self._node(_target(rest, node)), False
+            if word == "MOVED":
+                node = self._node(_target(rest, node))
                 self._owners[int(rest.partition(" ")[0])] = node
                 self.refresh_soon()
             else:

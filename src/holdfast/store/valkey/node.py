@@ -22,9 +22,6 @@ MOST_BYTES_IN_BATCH = 4 << 20
 #: How long calls fail immediately after a server could not be reached.
 _PAUSE_S = 0.05
 
-#: Lets the next command use a slot that the server is receiving.
-ASKING = pack(("ASKING",))
-
 
 class Node:
     """A server. It connects with the first call, and again after a lost connection."""
@@ -71,13 +68,11 @@ class Node:
         self,
         packed: bytes,
         *,
-        asking: bool = False,
         tag: str | bytes | None = None,  # noqa: ARG002 - for nodes that wait for replicas
     ) -> asyncio.Future[Any]:
         """Send a command with others of the same moment. Raises CallFailed, or its future does.
 
-        With `asking`, a server that is receiving the slot of the command's key runs it. One that
-        may write has the tag of its partition.
+        One that may write has the tag of its partition.
         """
         if self._closed:
             raise failures.not_sent("the client is closed")
@@ -86,10 +81,6 @@ class Node:
                 raise failures.not_sent(self._trouble.text)
             self._opening = self._loop.create_task(self._connect())
         future: asyncio.Future[Any] = self._loop.create_future()
-        if asking:
-            permission = self._loop.create_future()
-            permission.add_done_callback(ignore)
-            self._pending.append((ASKING, permission))
         self._pending.append((packed, future))
         if not self._flush_planned:
             self._flush_planned = True

@@ -1,8 +1,11 @@
---- Settling deliveries by their handles. A settled handle is remembered for the lock time, with the
---- verb that settled it, so that repeating a call after a lost reply is harmless.
+--- Settling deliveries by their handles. A settled handle is remembered for the lock time, at least
+--- for 30 s, with the verb that settled it, so that repeating a call after a lost reply is harmless.
 --- @requires lib/core/keys lib/queue/queue lib/queue/messages lib/queue/endings
 --- @requires lib/queue/deliveries lib/queue/outbox lib/core/reply
 local queue_settling = {}
+
+-- Longer than callers repeat a call whose reply they lost, however short the lock is.
+local MEMORY_MS = 30000
 
 --- Begin a call that settles. `dead` holds the handles that it has settled itself.
 function queue_settling.open(tag)
@@ -37,9 +40,10 @@ end
 
 local function remember(q, verb, handle)
   q.dead[handle] = verb
-  if not q.settling then queue.arm(q, 'settled', q.now + q.lock) end
+  local until_ms = q.now + math.max(q.lock, MEMORY_MS)
+  if not q.settling then queue.arm(q, 'settled', until_ms) end
   q.settling = true
-  queue.collect(q, 'ZADD', keys.settled(q.tag), q.now + q.lock, verb .. '|' .. handle)
+  queue.collect(q, 'ZADD', keys.settled(q.tag), until_ms, verb .. '|' .. handle)
 end
 
 --- Whether this very verb has settled a handle, not long ago.

@@ -1,0 +1,57 @@
+"""The clock of the store's servers, as the test build of the library reads it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+
+from holdfast.errors import HoldfastError
+from holdfast.store.store import Store
+from holdfast.store.valkey.failures import CallFailed
+
+_TIMERS_IN_TICK = 100
+
+
+class StoreClock:
+    """Shifts the time of a store, which goes on by itself."""
+
+    def __init__(self, store: Store, queues: list[str]) -> None:
+        self._store = store
+        self._queues = queues
+        self.shift_ms = 0
+        #: The latest time that there was.
+        self._latest_ms = 0
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the store."""
+        return round(time.time() * 1000) + self.shift_ms
+
+    async def jump(self, ms: int) -> None:
+        """Move the time, forward or back, as far as the servers answer."""
+        self.shift_ms += ms
+        self._latest_ms = max(self._latest_ms, self.shift_ms)
+        await asyncio.gather(*map(self._set, self.places))
+
+    async def catch_up(self) -> None:
+        """Return to the latest time that there was, after jumps back."""
+        await self.jump(self._latest_ms - self.shift_ms)
+
+    @property
+    def places(self) -> list[str]:
+        """The tags of everything that has a time."""
+        return [*self._store.timed_tags(), *map(self._store.queue_tag, self._queues)]
+
+    async def _set(self, tag: str) -> None:
+        with contextlib.suppress(CallFailed):
+            await self._store.client.call(["SET", f"{tag}:clock", f"{self.shift_ms:+d}"])
+
+    async def tick(self) -> None:
+        """Fire what is due."""
+        for tag in self._store.timed_tags():
+            with contextlib.suppress(HoldfastError):
+                await self._store.timers.tick(tag, _TIMERS_IN_TICK)
+        for queue in self._queues:
+            with contextlib.suppress(HoldfastError):
+                await self._store.queues.tick(queue, _TIMERS_IN_TICK)

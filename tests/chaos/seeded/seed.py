@@ -1,0 +1,246 @@
+"""Runs one seed: workload under faults, then peace, then the check."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from holdfast import api
+from holdfast.engine import Engine, open_engine
+from holdfast.errors import HoldfastError
+from holdfast.store.store import StoreSettings
+from holdfast.store.valkey.ports import free_port
+from holdfast.store.verify.checking import violations
+from holdfast.testing.polling import wait_for
+from tests.chaos.seeded import attempts
+from tests.chaos.seeded.clock import StoreClock
+from tests.chaos.seeded.faults import FAULTS
+from tests.chaos.seeded.history import Call, History, Ledger, Note
+from tests.chaos.seeded.processes import Job, Kind, Process, Real, Simulated, worker_job
+from tests.chaos.seeded.schedule import Schedule
+from tests.chaos.seeded.topology import PREFIX, RAW_ERRORS, Topology
+from tests.chaos.seeded.world import World
+from tests.support.dump import dump_keys
+
+HARNESS = "harness"
+WORKERS, CLIENTS = 2, 2
+#: At least so many calls come before the first fault, and until the last one is over.
+CALLS = 20
+#: How long work may take to end once there are no more faults.
+DRAIN_S = 60.0
+_OPEN = ("waiting", "delayed", "active", "rate_limited", "suspended", "blocked")
+_PATIENT = StoreSettings(fake_clock=True, call_timeout_ms=30_000, codec=None)
+
+
+@dataclass
+class Verdict:
+    """What came of a seed."""
+
+    schedule: Schedule
+    took_s: float = 0.0
+    calls: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+    history: History = field(default_factory=History)
+    ledger: Ledger = field(default_factory=Ledger)
+    log: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        faults = Counter(name for _, name in self.schedule.faults)
+        named = ",".join(f"{name}x{n}" if n > 1 else name for name, n in sorted(faults.items()))
+        calls = "/".join(str(self.calls[status]) for status in ("ok", "failed", "unknown"))
+        verdict = f"{len(self.problems)} VIOLATIONS" if self.problems else "ok"
+        words = (f"seed {self.schedule.seed:>6}", f"{self.schedule.topology:<7}", f"{calls:<13}")
+        return "  ".join([*words, f"{self.took_s:5.1f} s", verdict, named])
+
+    def keep(self, folder: Path) -> Path:
+        """Write schedule, histories and problems to a folder of its own."""
+        own = folder / f"{self.schedule.topology}-{self.schedule.seed}"
+        own.mkdir(parents=True, exist_ok=True)
+        (own / "schedule.txt").write_text("\n".join([str(self.schedule), "", *self.log, ""]))
+        (own / "problems.txt").write_text("\n".join([*self.problems, ""]))
+        for name, lines in (("calls", self.history.calls), ("notes", self.ledger.notes)):
+            texts = (json.dumps(_fields(line), default=repr) for line in lines)
+            (own / f"{name}.jsonl").write_text("\n".join(texts))
+        return own
+
+
+def _fields(line: Call | Note) -> dict[str, Any]:
+    """Return what a line has, without copies: an answer may be anything."""
+    return {field.name: getattr(line, field.name) for field in fields(line)}
+
+
+async def run(schedule: Schedule, topology: Topology) -> Verdict:
+    """Run a seed on servers that are up, and judge it."""
+    verdict = Verdict(schedule)
+    began = time.monotonic()
+    await topology.empty()
+    with tempfile.TemporaryDirectory(prefix="holdfast-chaos-") as folder:
+        async with open_engine(topology.url(HARNESS), _PATIENT, maintenance=False) as engine:
+            await _Run(verdict, topology, engine, Path(folder)).run()
+    verdict.took_s = time.monotonic() - began
+    verdict.calls = Counter(str(call.status) for call in verdict.history.calls)
+    return verdict
+
+
+class _Run:
+    """A seed under way."""
+
+    def __init__(self, verdict: Verdict, topology: Topology, engine: Engine, folder: Path) -> None:
+        self._folder = folder
+        self._verdict = verdict
+        self._schedule = verdict.schedule
+        self._topology = topology
+        self._engine = engine
+        self._random = Random(self._schedule.seed)
+        history, ledger = verdict.history, verdict.ledger
+        self._workloads = [kind(history, ledger, self._random) for kind in self._schedule.workloads]
+        queues = [queue for workload in self._workloads for queue in workload.queues]
+        self._clock = StoreClock(engine.store, queues)
+        self._clients_stop, self._workers_stop = asyncio.Event(), asyncio.Event()
+        self._users = (f"p{n}" for n in range(1000))
+        self._world = World(topology, self._clock, self._random, self._again)
+
+    async def run(self) -> None:
+        """Run and judge it; nothing of it goes on afterwards."""
+        try:
+            await self._run()
+        finally:
+            for process in (*self._world.processes, *self._world.dead):
+                process.kill()
+            self._verdict.log = self._world.log
+
+    async def _run(self) -> None:
+        for workload in self._workloads:
+            await workload.prepare(self._engine)
+        self._world.processes = self._processes()
+        await self._calls(CALLS)
+        await self._strike()
+        await self._calls(2 * CALLS)
+        await self._topology.settle()
+        self._cut_off_the_dead()
+        self._clients_stop.set()
+        await self._wait_for(Kind.CLIENT)
+        await self._clock.catch_up()
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                for workload in self._workloads:
+                    await workload.finish(self._engine)
+                await self._drain()
+        except (HoldfastError, TimeoutError) as error:
+            self._verdict.problems.append(f"work did not end: {error!r}")
+        self._workers_stop.set()
+        await self._wait_for(Kind.WORKER, Kind.SERVER)
+        for process in self._world.dead:
+            await process.wait()
+        self._verdict.ledger.gather(self._folder)
+        async for text in self._check():
+            self._verdict.problems.append(text)
+
+    async def _calls(self, count: int) -> None:
+        """Wait until clients have made this many calls: else a slow machine shows nothing."""
+        history = self._verdict.history
+
+        async def made() -> bool:
+            for process in self._world.processes:
+                process.raise_failure()
+            return len(history.calls) >= count
+
+        await wait_for(made, timeout_s=DRAIN_S)
+
+    def _processes(self) -> list[Process]:
+        work = worker_job(self._verdict.ledger, self._workers_stop)
+        url = ""
+        started: list[Process] = []
+        if self._schedule.is_real:
+            port = free_port()
+            url = f"http://127.0.0.1:{port}"
+            started += [self._real(Kind.SERVER, port), self._real(Kind.WORKER)]
+        while len(started) < WORKERS:
+            started.append(self._simulated(Kind.WORKER, work))
+        started += [self._simulated(Kind.CLIENT, self._client) for _ in range(CLIENTS - 1)]
+        return [*started, self._simulated(Kind.CLIENT, self._client, url)]
+
+    def _simulated(self, kind: Kind, job: Job, url: str = "") -> Process:
+        return Simulated(self._topology, next(self._users), kind, job, url)
+
+    def _real(self, kind: Kind, port: int = 0) -> Process:
+        return Real(self._topology, next(self._users), kind, self._folder, port)
+
+    def _again(self, process: Process) -> Process:
+        return process.again(next(self._users))
+
+    async def _client(self, engine: api.Engine, user: str) -> None:
+        async with asyncio.TaskGroup() as group:
+            for workload in self._workloads:
+                group.create_task(workload.run(engine, user, self._clients_stop))
+
+    async def _strike(self) -> None:
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        known = FAULTS[self._schedule.topology]
+        async with asyncio.TaskGroup() as group:
+            for at, name in self._schedule.faults:
+                await asyncio.sleep(start + at - loop.time())
+                self._world.log.append(f"{loop.time() - start:.3f} {name}")
+                group.create_task(known[name][0](self._world))
+            await asyncio.sleep(start + self._schedule.length_s - loop.time())
+
+    def _cut_off_the_dead(self) -> None:
+        """Keep what is dead from the network that was mended."""
+        for process in self._world.dead:
+            self._topology.cut_off(process.user)
+
+    async def _wait_for(self, *kinds: Kind) -> None:
+        for process in self._world.processes:
+            if process.kind in kinds:
+                process.stop()
+                await process.wait()
+
+    async def _drain(self) -> None:
+        """Let time pass until all work has ended."""
+        step_ms = 500
+        while left := await self._left():
+            # Time that runs faster than the heartbeats would take leases away for ever.
+            if not left["active"]:
+                step_ms = min(2 * step_ms, 32_000)
+                await self._clock.jump(step_ms)
+            await self._clock.tick()
+            await asyncio.sleep(0.03)
+
+    async def _left(self) -> Counter[str]:
+        """Return how much work has not ended, by state."""
+        left: Counter[str] = Counter()
+        for one in await self._engine.count():
+            if one.state in _OPEN and one.count:
+                left[str(one.state)] += one.count
+        return left
+
+    async def _check(self) -> AsyncIterator[str]:
+        for text in self._verdict.history.broken:
+            yield text
+        dump = await self._dump()
+        for text in violations(dump, self._clock.now_ms):
+            yield text
+        replayed = {call.key for call in self._verdict.history.of("replay")}
+        for text in attempts.judge(self._verdict.ledger, replayed):
+            yield text
+        for workload in self._workloads:
+            async for text in workload.check(self._engine, dump):
+                yield f"{workload.title()}: {text}"
+
+    async def _dump(self) -> dict[str, Any]:
+        """Return all keys; once more if a server went away meanwhile."""
+        while True:
+            await self._topology.settle()
+            with contextlib.suppress(*RAW_ERRORS):
+                primaries = await asyncio.to_thread(self._topology.primaries)
+                return await asyncio.to_thread(dump_keys, primaries, PREFIX)
