@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any
 
-from tests.compat import http, names
+from tests.compat import commands, http, names
 from tests.compat.recording import FOLDER
 
 
@@ -31,3 +31,5 @@ def read(kind: str) -> dict[str, Any]:
 if __name__ == "__main__":
     write(sys.argv[1], "http", http.contract())
     write(sys.argv[1], "names", names.public())
+    write(sys.argv[1], "commands", commands.options())
+    write(sys.argv[1], "codes", commands.codes())

@@ -1,4 +1,4 @@
-"""Nothing that an earlier version offered over HTTP or in Python was taken away."""
+"""Nothing that an earlier version offered was taken away: HTTP, Python, commands, error codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.store.valkey.boot import FORMAT
-from tests.compat import contracts, http, names
+from tests.compat import commands, contracts, http, names
 
 #: Integrations are among the public modules; their libraries are imported once for all tests.
 pytestmark = pytest.mark.xdist_group("integrations")
@@ -45,6 +45,24 @@ def test_python_keeps_names_and_parameters(version: str) -> None:
             for parameter in _less(parameters, after.get(name, parameters))
         ]
     assert broken == []
+
+
+@pytest.mark.parametrize("version", contracts.read("commands"))
+def test_the_command_line_keeps_commands_and_options(version: str) -> None:
+    """Scripts that were written for an older version still run."""
+    now = commands.options()
+    broken = [
+        f"{command} {option}"
+        for command, options in contracts.read("commands")[version].items()
+        for option in _less(options, now.get(command, ()))
+    ]
+    assert broken == []
+
+
+@pytest.mark.parametrize("version", contracts.read("codes"))
+def test_error_codes_stay(version: str) -> None:
+    """Programs that tell errors apart by their codes still do."""
+    assert _less(contracts.read("codes")[version], commands.codes()) == []
 
 
 def _less(before: Any, after: Any) -> list[str]:
