@@ -18,3 +18,11 @@ async def _full(stage: Stage, name: str) -> Request:
         for number in range(bounds.SAVED_VIEWS):
             await stage.engine.saved_views.put(SavedView(name=f"view {number}", page="runs"))
     return await stage.request(name, {"name": "one more"}, key=secret)
+
+
+@way(204, "DELETE /v1/views/{name}")
+async def _saved(stage: Stage, name: str) -> Request:
+    _, secret = await stage.engine.api_keys.create(roles=["viewer"], tenant=OURS)
+    with acting_as(id_of(secret)):
+        view = await stage.engine.saved_views.put(SavedView(name="mine", page="runs"))
+    return await stage.request(name, {"name": view.name}, key=secret)

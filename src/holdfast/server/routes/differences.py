@@ -20,7 +20,7 @@ from holdfast.operate.differences import Difference, Differences
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import Routes
+from holdfast.server.http.declare import CHANGING, Routes
 from holdfast.server.routes.deployments import FIND_REVISION, ONE, named
 from holdfast.server.views.fields import Key, Name, Query, View
 
@@ -71,7 +71,7 @@ class DiffQuery(Query):
     other_attempt: Index | None = None
 
 
-@routes.get("/v1/executions/{id}/diff", owner=EXECUTION)
+@routes.get("/v1/executions/{id}/diff", owner=EXECUTION, errors=CHANGING)
 async def compare(call: Call, id: str, query: DiffQuery) -> DifferencesView:
     """Compare an execution with another one: options, input, steps, result and error.
 

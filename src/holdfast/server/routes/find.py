@@ -13,7 +13,7 @@ from holdfast.model.found import Found
 from holdfast.operate.finding import Finder
 from holdfast.server.auth import shown
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import Routes
+from holdfast.server.http.declare import CHANGING, Routes
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import Query, Tenants, View
 
@@ -51,7 +51,7 @@ class FoundPage(View):
     next_cursor: str | None = None
 
 
-@routes.get("/v1/find", query_example={"id": "daily-report", "tenant": "*"})
+@routes.get("/v1/find", errors=CHANGING, query_example={"id": "daily-report", "tenant": "*"})
 async def find(call: Call, query: FindQuery) -> FoundPage:
     """Find what has an id: one call instead of one for each noun.
 

@@ -136,6 +136,7 @@ class RehearsedView(View):
     role=Role.OPERATOR,
     owner=SESSION,
     errors=_ERRORS,
+    changes_store=False,
     example={"line": 1, "steps": [{"say": "hello"}]},
 )
 async def try_out(call: Call, id: str, body: RehearseBody) -> RehearsedView:
