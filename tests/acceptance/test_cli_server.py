@@ -43,7 +43,7 @@ async def test_a_server_and_its_keys(tmp_path: Path) -> None:
             assert (key["roles"], key["tenant"]) == (["admin"], None)
             assert secret.strip() not in listed
             code, table, _ = await asyncio.to_thread(holdfast, tmp_path, "keys", "--store", store)
-            assert re.search(r"all +admin +\d+ s ago", table)
+            assert re.search(r"all +admin +redacted +\d+ s ago", table)
             code, said, _ = await asyncio.to_thread(
                 holdfast, tmp_path, "keys", "revoke", key["id"], "--store", store
             )

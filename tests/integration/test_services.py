@@ -29,9 +29,11 @@ NAMES = [
     "queue ticker",
     "drainer",
     "roller",
+    "bulk",
     "announcer",
     "channels",
     "file sweeper",
+    "historian",
     "reporter",
     "archiver",
 ]

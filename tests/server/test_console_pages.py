@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -128,7 +129,7 @@ async def question(client: httpx.AsyncClient, name: str) -> None:
 
 @pytest.fixture(scope="module")
 async def scene(real_server: TestServer) -> AsyncIterator[Scene]:
-    store = f"valkey://127.0.0.1:{real_server.port}?prefix=console"
+    store = f"valkey://127.0.0.1:{real_server.port}?prefix=console{secrets.token_hex(4)}"
     async with (
         open_engine(store) as engine,
         open_engine(f"{store}keyed") as other,

@@ -86,7 +86,7 @@ async def test_a_store_that_is_gone_is_not_ready(own_store: TestServer) -> None:
     async with serving_on(own_store) as (_, client):
         with own_store.raw() as raw:
             raw.client_pause(3_000)
-        await assert_unready(client, "the store does not answer")
+        await assert_unready(client, "the store")
         own_store.process.kill()
         own_store.process.wait()
         await assert_unready(client, "the store")

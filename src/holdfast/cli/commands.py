@@ -50,7 +50,7 @@ _VERBS: dict[str, dict[str, Entry]] = {
     "Run": {
         "dev": Entry(
             "dev",
-            "Run an app or a pack for development: a store, HTTP, and what you save runs.",
+            "Run an app or packs for development: a store, HTTP, and what you save runs.",
             "dev",
         ),
         "server": Entry(

@@ -79,7 +79,8 @@ async def compare(call: Call, id: str, query: DiffQuery) -> DifferencesView:
     """
     await call.engine.describe(id)
     other = id if query.other is None else call.stored_id(query.other)
-    if call.tenant is not None and await call.engine.owner(other) != call.tenant:
+    owner = await call.engine.owner(other)
+    if call.tenant not in (None, owner):
         message = f"no execution has the id {query.other}"
         raise errors.ExecutionNotFound(message, id=query.other)
     if query.attempt is None or query.other_attempt is None:
