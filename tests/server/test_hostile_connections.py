@@ -32,6 +32,7 @@ class Caller:
         self._writer = writer
 
     async def say(self, data: bytes) -> None:
+        """Send bytes, also to a server that has hung up."""
         self._writer.write(data)
         with contextlib.suppress(ConnectionError):
             await self._writer.drain()
