@@ -66,5 +66,5 @@ def _config() -> uvicorn.Config:
     return config
 
 
-async def _nobody(*_arguments: Any) -> None:
+async def _nobody(_scope: Any, _receive: Any, _send: Any) -> None:
     """Answer nothing."""
