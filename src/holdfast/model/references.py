@@ -59,7 +59,7 @@ def decode(payload: bytes) -> Reference:
     """Decode a reference; raises InvalidRecord."""
     try:
         return msgspec.json.decode(payload[len(_MAGIC) :], type=Reference)
-    except msgspec.DecodeError as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"a reference to a payload is damaged ({error})") from error
 
 

@@ -20,6 +20,8 @@ from holdfast.model import bounds, checks
 #: The CPU time that a check may take.
 CHECK_S = 0.1
 _BY_PATTERN = "patternProperties"
+#: What a schema may raise that is not one; a pattern may repeat too often.
+_UNFIT = (TypeError, ValueError, OverflowError, RecursionError)
 _ends_at: ContextVar[float] = ContextVar("_ends_at")
 
 
@@ -40,7 +42,7 @@ def encode(field: str, schema: Any) -> bytes:
     try:
         encoded = checks.payload(field, msgspec.json.encode(schema), bounds.SCHEMA_BYTES)
         jsonschema.Draft202012Validator.check_schema(schema)
-    except (TypeError, ValueError, RecursionError, jsonschema.SchemaError) as error:
+    except (*_UNFIT, jsonschema.SchemaError) as error:
         checks.refuse(field, f"is not a JSON Schema ({str(error).splitlines()[0][:200]})", schema)
     for name, value in _members(schema):
         if name in {"$ref", "$dynamicRef"}:

@@ -63,6 +63,7 @@ def test_the_place_is_named() -> None:
         {"required": "a"},
         {"pattern": "("},
         {"pattern": "(?=a)"},
+        {"pattern": "a{0,4294967295}"},
         {"properties": {"a": {"pattern": r"(a)\1"}}},
         {"patternProperties": {"a": True}},
         {"properties": {"a": 5}},

@@ -3,6 +3,10 @@
 A browser with a session of the console acts with the key that the session names. Every server
 refuses a revoked key within `FRESH_S`. Until a store has its first key, a server on a loopback
 address accepts calls without a key; that also ends within `FRESH_S`.
+
+Keys that this server has not seen are counted for their address, so that nobody can guess many, or
+have the store look for them. A key that it has seen is not: guesses of a neighbour cannot lock it
+out.
 """
 
 from __future__ import annotations
@@ -26,12 +30,15 @@ from holdfast.model.tokens import KeyRing
 from holdfast.outages import level
 from holdfast.server.auth import console_sessions
 from holdfast.server.auth.console_sessions import ConsoleSession
+from holdfast.server.auth.throttle import Rate
 from holdfast.server.http.headers import header, headers
 from holdfast.store.api_keys import Found
 
 log: logging.Logger = logging.getLogger(__name__)
 
 FRESH_S = 5.0
+#: Keys that one address may show for the first time, in a second; a burst may have twice as many.
+NEW_KEYS = 50
 _MOST_REMEMBERED = 10_000
 _TOUCH_EVERY_S = 60.0
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -77,12 +84,13 @@ class _Remembered:
 class Identities:
     """Identifies callers."""
 
-    def __init__(self, engine: Engine, *, open_access: bool) -> None:
+    def __init__(self, engine: Engine, *, open_access: bool, new_keys: int = NEW_KEYS) -> None:
         self._api_keys = engine.api_keys
         self._keyring = engine.keyring
         #: Whether calls without a key are accepted while the store has no keys.
         self._open_access = open_access
         self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
+        self._guesses = Rate(new_keys, "new API keys from one address")
         self._ring: tuple[KeyRing, float] | None = None
         self._touched: dict[str, float] = {}
         self._touching: set[asyncio.Task[None]] = set()
@@ -103,7 +111,10 @@ class Identities:
         """Return the caller that has shown a key."""
         if not secret or len(secret) > bounds.ID_CHARS:
             raise Unauthorized("the Authorization header must be `Bearer KEY`")
-        remembered = await self._find(id_of(secret))
+        key_id = id_of(secret)
+        if key_id not in self._remembered:
+            self._guesses.take(request.client.host if request.client else "")
+        remembered = await self._find(key_id)
         key = remembered.lookup.key
         if key is None or not key.matches(secret):
             return await self._anyone(request, "there is no such API key")

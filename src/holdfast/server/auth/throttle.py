@@ -15,7 +15,8 @@ _MOST_CALLERS = 10_000
 class Rate:
     """A token bucket for each caller."""
 
-    def __init__(self, per_second: int) -> None:
+    def __init__(self, per_second: int, what: str = "calls") -> None:
+        self._what = what
         #: 0 means no limit. A burst may have twice as many calls.
         self._per_second = per_second
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -39,7 +40,7 @@ class Rate:
             self._buckets.popitem(last=False)
         if not allowed:
             wait_ms = int((1 - left) / rate * 1000) + 1
-            message = f"more than {rate} calls a second"
+            message = f"more than {rate} {self._what} a second"
             raise RateLimited(message, retry_after_ms=wait_ms, limit=rate)
 
 

@@ -12,7 +12,7 @@ from holdfast.engine.ingress import Ingress
 from holdfast.errors import HoldfastError
 from holdfast.model.endpoints import Endpoint
 from holdfast.model.ids import new_id
-from holdfast.server.auth.identity import Identities
+from holdfast.server.auth.identity import NEW_KEYS, Identities
 from holdfast.server.auth.throttle import Open, Rate
 from holdfast.server.auth.veils import Veils
 from holdfast.server.chat.doors import Doors
@@ -52,7 +52,12 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
     return Services(
         engine=engine,
         settings=settings,
-        identities=Identities(engine, open_access=settings.is_loopback),
+        identities=Identities(
+            engine,
+            open_access=settings.is_loopback,
+            # A server whose callers have no rate has none for keys, either.
+            new_keys=NEW_KEYS if settings.rate else 0,
+        ),
         claimers=Claimers(engine),
         draining=Draining(engine),
         metrics=Metrics(settings.shared_metrics),

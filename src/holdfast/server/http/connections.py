@@ -1,7 +1,9 @@
 """HTTP connections with limits that apply before the caller is known.
 
-The head of a request has a maximum size, because it is read before authentication. A connection
-that sends no request, or sends it too slowly, is closed.
+The head of a request has a maximum size, because it is read before authentication; so have the
+trailers and chunk extensions of a body, which no handler counts. A connection that sends no
+request, or sends it too slowly, is closed, and so is one that does not read its answers. Calls
+that wait for the answers to earlier ones are read no faster than they are answered.
 """
 
 from __future__ import annotations
@@ -18,10 +20,14 @@ from holdfast.server.http.turns import Turns
 #: The part of a scope that has the body of a call, if it came in one piece with the head.
 BODY = "holdfast.body"
 _UPGRADE = re.compile(rb"(\r\n)upgrade:", re.IGNORECASE)
-#: The most bytes that a head can add to its first packet.
+#: The most bytes that a head, or what follows a body, can add to its first packet.
 HEAD_BYTES = 64 << 10
+#: The most headers of a call.
+HEADERS = 256
 #: The time from the start of a connection, or the last answer, to the end of the next head.
 HEAD_S = 75.0
+#: How long a caller may leave an answer unread that does not fit into the buffers between us.
+UNREAD_S = 75.0
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -30,15 +36,19 @@ class BoundedHttp(HttpToolsProtocol):
     def __init__(self, turns: Turns, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._turns = turns
-        #: The number of the head that is being read; None if none is.
-        self._head: int | None = None
-        self._heads = 0
-        self._head_bytes = 0
+        #: The call that is being answered; `cycle` is the last one that was read.
+        self._answered: Any = None
+        self._is_in_head = False
+        #: How often something came of the data: a head began or ended, or there was a body.
+        self._gains = 0
+        #: The size of the data since then.
+        self._vain_bytes = 0
         #: Whether the end of the head came in the piece of data that is being read.
         self._is_new = False
         #: When the connection began to wait for a call.
         self._waits_since = 0.0
         self._closing: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeout for the first call."""
@@ -46,38 +56,61 @@ class BoundedHttp(HttpToolsProtocol):
         self._expect_call()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timeout."""
+        """Stop the timeouts, and let the call that is being answered know."""
         super().connection_lost(exc)
-        if self._closing is not None:
-            self._closing.cancel()
+        if self._answered is not None and not self._answered.response_complete:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
+        for timeout in (self._closing, self._unread):
+            if timeout is not None:
+                timeout.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read data, but refuse an endless head."""
-        before = self._head
+        """Read data, but refuse an endless head or trailer."""
+        before = self._gains
         super().data_received(data if self._is_in_body() else _without_upgrade(data))
         self._is_new = False
-        if before is not None and before == self._head:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES:
-                self.send_400_response(f"The head is larger than {HEAD_BYTES} bytes.")
+        self._vain_bytes = self._vain_bytes + len(data) if before == self._gains else 0
+        if self._vain_bytes > HEAD_BYTES and not self.transport.is_closing():
+            what = "head" if self._is_in_head else "trailer"
+            self.send_400_response(f"The {what} is larger than {HEAD_BYTES} bytes.")
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a call and close the connection; an answer that has begun cannot change."""
+        cycle = self.cycle
+        if cycle is not None and cycle.response_started and not cycle.response_complete:
+            self.transport.abort()
+        elif not self.transport.is_closing():
+            super().send_400_response(msg)
 
     def _is_in_body(self) -> bool:
-        return self._head is None and self.cycle is not None and self.cycle.more_body
+        return not self._is_in_head and self.cycle is not None and self.cycle.more_body
 
     def on_message_begin(self) -> None:
         """Note that a head begins."""
         super().on_message_begin()
-        self._heads += 1
-        self._head, self._head_bytes = self._heads, 0
+        self._is_in_head = True
+        self._gains += 1
 
     def on_headers_complete(self) -> None:
-        """Note that a head ends."""
-        self._head = None
+        """Note that a head ends, and refuse one with too many headers."""
+        if len(self.headers) > HEADERS:
+            self.send_400_response(f"There are more than {HEADERS} headers.")
+            # This stops the parser.
+            raise ValueError
+        self._is_in_head = False
         self._is_new = True
+        self._gains += 1
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Note that the body grows."""
+        self._gains += 1
+        super().on_body(body)
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         """Start a call when it is its turn."""
+        self._answered = cycle
         self._turns.start(partial(super()._start_asgi_task, cycle, app))
 
     def on_message_complete(self) -> None:
@@ -88,9 +121,24 @@ class BoundedHttp(HttpToolsProtocol):
             self.scope[BODY] = bytes(self.cycle.body)  # type: ignore[literal-required]
 
     def on_response_complete(self) -> None:
-        """Start the timeout for the next call."""
+        """Start the timeout for the next call; read it when those before it are answered."""
         super().on_response_complete()
+        if self.pipeline:
+            self.flow.pause_reading()
         self._expect_call()
+
+    def pause_writing(self) -> None:
+        """Wait until the caller reads, but not for ever: it holds an answer, or a live stream."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(UNREAD_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Stop the timeout, because the caller reads."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _expect_call(self) -> None:
         self._waits_since = self.loop.time()
