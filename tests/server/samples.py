@@ -44,7 +44,7 @@ Make = Callable[[Engine, str], Awaitable[str]]
 Request = dict[str, Any]
 
 #: A call that waits or streams is not waited for longer.
-ANSWER_S = 10
+ANSWER_S = 60
 
 #: Where the archive of the samples is.
 FOLDER = tempfile.TemporaryDirectory(prefix="holdfast-archive-")
