@@ -409,6 +409,8 @@ async def test_it_works_behind_a_prefix(scene: Scene) -> None:
         await page.goto(f"{scene.elsewhere}{prefix}/console")
         await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
         await page.get_by_role("link", name="Runs", exact=True).click()
+        await page.get_by_role("link", name="Failed").click()
+        await expect(page).to_have_url(re.compile("state=failed"))
         await visit.rows.filter(has_text="failing").get_by_role("link").first.click()
         await expect(page.get_by_label("Error")).to_be_visible()
         await page.reload()
