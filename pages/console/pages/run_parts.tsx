@@ -6,7 +6,7 @@ import type { ExecutionsStepView, ExecutionView } from "../api/schemas";
 import { go, here, pageOf, param, to } from "../lib/address";
 import { call, type Reply } from "../lib/call";
 import { useLoad, type Loaded } from "../lib/load";
-import { scope } from "../lib/session";
+import { scope, seesPayloads } from "../lib/session";
 import { clock, exact } from "../lib/time";
 import { phrase } from "../lib/words";
 import { Id, Span, Time } from "../parts/basics";
@@ -187,7 +187,7 @@ export function Compare({ run }: { run: ExecutionView }): VNode {
           </a>
         ))}
       </form>
-      {found.data === null ? <p class="pad faint">Before is this run, after is the other one: options, input, steps, result and error.</p> : <Differences of={found as Loaded<Reply<"GET /v1/executions/{id}/diff">>} />}
+      {found.data === null ? <p class="pad faint">Before is this run, after is the other one: {seesPayloads() ? "options, input, steps, result and error" : "options, steps and errors; payloads are hidden, and not compared"}.</p> : <Differences of={found as Loaded<Reply<"GET /v1/executions/{id}/diff">>} />}
     </>
   );
 }
