@@ -1318,6 +1318,11 @@ var mustLogIn = y3(false);
 var meProblem = y3(null);
 var tenant = O(() => me.value?.tenant ?? (place.value.query.get("tenant") || null));
 var scope = O(() => me.value?.tenant ? void 0 : tenant.value ?? void 0);
+function oneTenant() {
+  const tenants = me.value?.tenants ?? [];
+  if (tenant.value) return tenant.value;
+  return tenants.length === 1 ? tenants[0] : tenants.length ? null : "default";
+}
 unknown.caller = () => {
   mustLogIn.value = true;
 };
@@ -1407,7 +1412,7 @@ function follow() {
   let stop;
   let followed;
   x2(() => {
-    const of2 = me.value ? feedTenant() : void 0;
+    const of2 = me.value ? oneTenant() : void 0;
     if (of2 === followed) return;
     followed = of2;
     stop?.abort();
@@ -1416,11 +1421,6 @@ function follow() {
     last = void 0;
     void (of2 === null ? poll(stop.signal) : run(of2, stop.signal));
   });
-}
-function feedTenant() {
-  const tenants = me.value?.tenants ?? [];
-  if (tenant.value) return tenant.value;
-  return tenants.length === 1 ? tenants[0] : tenants.length ? null : "default";
 }
 async function poll(stopped) {
   linked("polling");
@@ -3080,7 +3080,7 @@ function balanced(ids, weights, id, wanted) {
 function foretold(deployment, weights) {
   const lines = deployment.revisions.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => `From now on about ${percent(weights[one.id])} of new sessions go to ${one.id}.`);
   for (const one of deployment.revisions)
-    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there.`);
+    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there ${one.deadline_at ? `until they end, or until ${exact(one.deadline_at)}` : "until they end; draining it sets a deadline"}.`);
   lines.push("Nobody is moved.");
   return lines;
 }
@@ -3194,12 +3194,12 @@ function Found({ facts: { deployment, rollouts, events: events2 } }) {
         columns: [
           { id: "id", label: "Revision", cell: (row) => a4("a", { class: "strong", href: here({ revision: row.id }), children: row.id }) },
           { id: "lifecycle", label: "Lifecycle", cell: (row) => a4(State, { name: row.lifecycle }) },
-          { id: "gate", label: "Held by", drop: "medium", cell: (row) => gateWords(row) },
+          ...deployment.revisions.some(gateWords) ? [{ id: "gate", label: "Held by", drop: "medium", cell: gateWords }] : [],
           { id: "weight", label: "Weight", kind: "num", cell: (row) => weights.get(row.id) ? percent(weights.get(row.id)) : a4("span", { class: "faint", children: "0 %" }) },
           { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.running) },
           { id: "waiting", label: "Waiting", kind: "num", cell: (row) => a4("a", { class: "link", href: here({ revision: row.id }), children: count(row.waiting) }) },
           { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.oldest_wait }) },
-          { id: "digest", label: "Digest", kind: "id", drop: "medium", cell: (row) => row.digest && a4("span", { class: "id", children: [
+          { id: "digest", label: "Digest", kind: "id", drop: "wide", cell: (row) => row.digest && a4("span", { class: "id", children: [
             middle(row.digest.replace("sha256:", ""), 14),
             a4(Copy, { text: row.digest, label: "Copy digest" })
           ] }) },
@@ -5232,10 +5232,7 @@ function Waits({ id }) {
           " ",
           point.state === "open" ? a4("a", { href: to(["inbox"], { id: point.id }), children: point.title || point.name }) : point.title || point.name
         ] }),
-        a4("span", { class: "line-sub", children: [
-          point.came.length ? `answered by ${point.came.join(", ")}` : "no answer yet",
-          point.why ? `, ${point.why}` : ""
-        ] })
+        a4("span", { class: "line-sub", children: answerers(point.came.length ? point.came : data.signals.filter((one) => one.waitpoint === point.id && one.effect === "resumed").map(sender), point.state) })
       ] }),
       a4("span", { class: "line-end", children: point.until ? a4($, { children: [
         "until ",
@@ -5248,7 +5245,7 @@ function Waits({ id }) {
         a4("span", { class: "step-head", children: [
           a4("b", { children: signal.name }),
           " from ",
-          signal.source.identity || signal.source.type || "unknown",
+          sender(signal),
           ", ",
           signal.effect,
           " ",
@@ -5258,6 +5255,12 @@ function Waits({ id }) {
       ] })
     ] }, at)) })
   ] }) });
+}
+function sender({ source }) {
+  return source.identity || source.type || "unknown";
+}
+function answerers(names, state) {
+  return names.length ? `answered by ${names.join(", ")}` : state === "open" ? "no answer yet" : "closed without an answer";
 }
 function Children({ id }) {
   const children = useLoad((signal) => call("GET /v1/executions", { query: { tenant: scope.value, parent: id, limit: 200 }, signal }), [id], { when: (change) => change.type === "execution" });
@@ -5307,7 +5310,11 @@ function Compare({ run: run2 }) {
         pair.split("-").map((one) => Number(one) + 1).join(" and ")
       ] }, pair))
     ] }),
-    found.data === null ? a4("p", { class: "pad faint", children: "Before is this run, after is the other one: options, input, steps, result and error." }) : a4(Differences, { of: found })
+    found.data === null ? a4("p", { class: "pad faint", children: [
+      "Before is this run, after is the other one: ",
+      seesPayloads() ? "options, input, steps, result and error" : "options, steps and errors; payloads are hidden, and not compared",
+      "."
+    ] }) : a4(Differences, { of: found })
   ] });
 }
 function wordsOf2(fields) {
@@ -5720,7 +5727,8 @@ function options(filter) {
 }
 async function askForAll(verb) {
   const { order: _4, ...filter } = query();
-  const action = { action: verb, filter, ...scope.value ? { tenant: scope.value } : {} };
+  const tenant2 = me.value?.tenant ? void 0 : oneTenant() ?? void 0;
+  const action = { action: verb, filter, ...tenant2 ? { tenant: tenant2 } : {} };
   const priority = (values) => verb === "prioritize" ? { priority: Number(values.priority) } : {};
   try {
     const found = await call("POST /v1/bulk", { body: { ...action, ...priority({ priority: "0" }), dry_run: true } });
@@ -5733,7 +5741,7 @@ async function askForAll(verb) {
       target: "POST /v1/bulk",
       fields: [...verb === "prioritize" ? [{ name: "priority", label: "Priority", kind: "number", initial: "0" }] : [], REASON, { name: "rate", label: "Runs per second, at most", kind: "number", initial: "50" }],
       body: (values) => ({ ...action, ...priority(values), reason: values.reason, rate: Number(values.rate), expected: found.count }),
-      cli: (values) => `bulk ${verb}${options(filter)}${verb === "prioritize" ? option("priority", values.priority) : ""}${option("tenant", scope.value)} --expect ${found.count} --rate ${values.rate}${option("reason", values.reason)}`,
+      cli: (values) => `bulk ${verb}${options(filter)}${verb === "prioritize" ? option("priority", values.priority) : ""}${option("tenant", tenant2)} --expect ${found.count} --rate ${values.rate}${option("reason", values.reason)}`,
       role: "operator",
       isDangerous: verb === "cancel",
       typed: String(found.count),
@@ -5769,13 +5777,14 @@ function Bulk({ rows, done, selected }) {
   ] });
 }
 function AllMatching({ total }) {
+  const missing = !may("operator") ? "Needs the role operator." : oneTenant() === null ? "Choose one tenant first, at the foot of the sidebar." : "";
   return a4("details", { class: "menu-box up", children: [
     a4("summary", { class: "link", children: [
       "All ",
       total,
       " that match …"
     ] }),
-    a4("div", { class: "menu-list", children: Object.keys(LABELS).map((verb) => a4("button", { type: "button", class: "link", disabled: !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: () => void askForAll(verb), children: [
+    a4("div", { class: "menu-list", children: Object.keys(LABELS).map((verb) => a4("button", { type: "button", class: "link", disabled: missing !== "", title: missing, onClick: () => void askForAll(verb), children: [
       LABELS[verb],
       " …"
     ] }, verb)) })
