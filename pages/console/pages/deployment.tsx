@@ -160,7 +160,7 @@ function Holders({ where, revision }: { where: Place; revision: RevisionView }):
                   { id: "state", label: "State", cell: (row) => <State name={row.state} /> },
                   { id: "session", label: "Session", kind: "id", cell: (row) => row.session && <Id id={row.session} href={to(["sessions", row.session])} /> },
                   { id: "run", label: "Run", kind: "id", drop: "narrow", cell: (row) => <Id id={row.execution} href={to(["runs", row.execution])} /> },
-                  { id: "hold", label: "Waits for", cell: (row) => phrase(row.hold) },
+                  { id: "hold", label: "Waits for", drop: "narrow", cell: (row) => phrase(row.hold) },
                   { id: "since", label: "Since", kind: "num", cell: (row) => <Time at={row.since} /> },
                 ]}
               />

@@ -2260,7 +2260,7 @@ function Audit() {
             keyOf: (row) => row.id,
             columns: [
               { id: "at", label: "When", cell: (row) => a4(Time, { at: row.at }) },
-              { id: "key", label: "Who", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint", children: "open access" }) },
+              { id: "key", label: "Who", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint nowrap", children: "open access" }) },
               { id: "what", label: "What", kind: "grow", cell: (row) => a4("span", { class: "audit-what", children: [
                 a4(Tag, { children: row.method }),
                 " ",
@@ -2268,7 +2268,7 @@ function Audit() {
               ] }) },
               { id: "target", label: "Thing", drop: "narrow", cell: (row) => Object.entries(row.target).map(([name, value]) => `${name} ${value}`).join(", ") },
               { id: "status", label: "Answer", cell: (row) => a4(Tag, { tone: row.status < 400 ? "good" : "danger", children: row.code ?? row.status }) },
-              { id: "address", label: "From", drop: "medium", cell: (row) => row.address },
+              { id: "address", label: "From", drop: "wide", cell: (row) => row.address },
               { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant ?? "" },
               { id: "request", label: "Request", drop: "medium", kind: "id", cell: (row) => a4("span", { class: "id", children: [
                 row.request.slice(-8),
@@ -3119,8 +3119,6 @@ function Deployments() {
             { id: "id", label: "Deployment", cell: (row) => a4("a", { class: "strong", href: to(["deployments", row.env, row.id]), children: row.id }) },
             { id: "pack", label: "Pack or app", drop: "narrow", cell: (row) => row.pack ?? row.app },
             { id: "split", label: "Split", kind: "grow", cell: (row) => a4(Split, { deployment: row }) },
-            { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.running, 0)) },
-            { id: "waiting", label: "Waiting", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.waiting, 0)) },
             { id: "revisions", label: "Revisions", kind: "num", drop: "medium", cell: (row) => row.revisions.length },
             { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
             { id: "at", label: "Split since", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.split.at }) }
@@ -3260,7 +3258,7 @@ function Holders({ where, revision }) {
           { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
           { id: "session", label: "Session", kind: "id", cell: (row) => row.session && a4(Id, { id: row.session, href: to(["sessions", row.session]) }) },
           { id: "run", label: "Run", kind: "id", drop: "narrow", cell: (row) => a4(Id, { id: row.execution, href: to(["runs", row.execution]) }) },
-          { id: "hold", label: "Waits for", cell: (row) => phrase(row.hold) },
+          { id: "hold", label: "Waits for", drop: "narrow", cell: (row) => phrase(row.hold) },
           { id: "since", label: "Since", kind: "num", cell: (row) => a4(Time, { at: row.since }) }
         ]
       }
@@ -3710,9 +3708,9 @@ function Graphs() {
             href: (row) => to(["graphs", row.id]),
             columns: [
               { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
-              { id: "id", label: "Graph", kind: "id", cell: (row) => a4(Id, { id: row.id, href: to(["graphs", row.id]), most: 30 }) },
-              { id: "size", label: "Members", kind: "num", cell: (row) => count(row.size) },
-              { id: "open", label: "Open", kind: "num", cell: (row) => count(row.open) },
+              { id: "id", label: "Graph", kind: "id", cell: (row) => a4(Id, { id: row.id, href: to(["graphs", row.id]) }) },
+              { id: "size", label: "Members", kind: "num", drop: "narrow", cell: (row) => count(row.size) },
+              { id: "open", label: "Open", kind: "num", drop: "narrow", cell: (row) => count(row.open) },
               { id: "failures", label: "Failed", kind: "num", cell: (row) => a4("span", { class: row.failures ? "tone-danger toned" : "", children: count(row.failures) }) },
               { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
               { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => a4(Span, { from: row.created_at, until: row.completed_at }) },
@@ -6919,7 +6917,7 @@ function Tenant({ name }) {
               ]
             }
           ) }),
-          a4(Card, { title: "Top talkers", children: a4(
+          a4(Card, { title: "Top talkers", children: talkers.length ? a4(
             Table,
             {
               label: "Top talkers",
@@ -6931,7 +6929,7 @@ function Tenant({ name }) {
                 { id: "turn", label: "Turns", kind: "num", cell: (row) => count(row.turn) }
               ]
             }
-          ) })
+          ) : a4("p", { class: "pad faint", children: "Nobody has talked yet." }) })
         ] })
       ] });
     } })
@@ -6984,7 +6982,7 @@ function Workers() {
           keyOf: (row) => row.instance,
           chosen: param("id"),
           columns: [
-            { id: "instance", label: "Instance", kind: "id", cell: (row) => a4(Id, { id: row.instance, most: 34, copy: true }) },
+            { id: "instance", label: "Instance", kind: "id", cell: (row) => a4(Id, { id: row.instance, most: 26, copy: true }) },
             { id: "state", label: "State", cell: (row) => a4(State, { name: stateOf2(row) }) },
             { id: "lanes", label: "Lanes", drop: "narrow", cell: (row) => row.lanes.join(", ") },
             { id: "capabilities", label: "Capabilities", drop: "medium", cell: (row) => row.capabilities.map((name) => a4(Tag, { children: name }, name)) },
