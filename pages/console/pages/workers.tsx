@@ -72,6 +72,7 @@ export function Workers(): VNode {
                     {
                       id: "busy",
                       label: "Slots",
+                      drop: "narrow",
                       cell: (row) => (
                         <span class="pair">
                           <Meter value={row.busy} most={row.slots} label={`${row.busy} of ${row.slots} slots busy`} />

@@ -2266,7 +2266,7 @@ function Audit() {
                 " ",
                 a4("code", { children: row.route })
               ] }) },
-              { id: "target", label: "Thing", drop: "narrow", cell: (row) => Object.entries(row.target).map(([name, value]) => `${name} ${value}`).join(", ") },
+              { id: "target", label: "Thing", drop: "medium", cell: (row) => Object.entries(row.target).map(([name, value]) => `${name} ${value}`).join(", ") },
               { id: "status", label: "Answer", cell: (row) => a4(Tag, { tone: row.status < 400 ? "good" : "danger", children: row.code ?? row.status }) },
               { id: "address", label: "From", drop: "wide", cell: (row) => row.address },
               { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant ?? "" },
@@ -3708,7 +3708,7 @@ function Graphs() {
             href: (row) => to(["graphs", row.id]),
             columns: [
               { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
-              { id: "id", label: "Graph", kind: "id", cell: (row) => a4(Id, { id: row.id, href: to(["graphs", row.id]) }) },
+              { id: "id", label: "Graph", kind: "id", cell: (row) => a4(Id, { id: row.id, href: to(["graphs", row.id]), most: 20 }) },
               { id: "size", label: "Members", kind: "num", drop: "narrow", cell: (row) => count(row.size) },
               { id: "open", label: "Open", kind: "num", drop: "narrow", cell: (row) => count(row.open) },
               { id: "failures", label: "Failed", kind: "num", cell: (row) => a4("span", { class: row.failures ? "tone-danger toned" : "", children: count(row.failures) }) },
@@ -4372,7 +4372,7 @@ function Limits() {
                   drop: "narrow",
                   cell: (row) => row.max_per_window === null ? a4("span", { class: "faint", children: "no limit" }) : a4(Share, { value: row.in_window, most: row.max_per_window, label: `in ${span(row.window_ms ?? 0)}` })
                 },
-                { id: "waiting", label: "Waiting", kind: "num", cell: (row) => a4("a", { href: to(["runs"], { state: "rate_limited" }), children: count(row.waiting) }) },
+                { id: "waiting", label: "Waiting", kind: "num", drop: "narrow", cell: (row) => a4("a", { href: to(["runs"], { state: "rate_limited" }), children: count(row.waiting) }) },
                 { id: "frees", label: "Frees", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.frees_at }) },
                 { id: "rules", label: "For", drop: "medium", cell: (row) => rules.filter((rule) => rule.limit === "quota" && rule.id === row.id).map((rule) => `${rule.subject} ${rule.value}`).join(", ") },
                 { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
@@ -6989,6 +6989,7 @@ function Workers() {
             {
               id: "busy",
               label: "Slots",
+              drop: "narrow",
               cell: (row) => a4("span", { class: "pair", children: [
                 a4(Meter, { value: row.busy, most: row.slots, label: `${row.busy} of ${row.slots} slots busy` }),
                 a4("span", { class: "num", children: [
