@@ -3256,7 +3256,7 @@ function Holders({ where, revision }) {
         href: (row) => to(["runs", row.execution]),
         columns: [
           { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
-          { id: "session", label: "Session", kind: "id", cell: (row) => row.session && a4(Id, { id: row.session, href: to(["sessions", row.session]) }) },
+          { id: "session", label: "Session", kind: "id", cell: (row) => row.session && a4(Id, { id: row.session, href: to(["sessions", row.session]), most: 16 }) },
           { id: "run", label: "Run", kind: "id", drop: "narrow", cell: (row) => a4(Id, { id: row.execution, href: to(["runs", row.execution]) }) },
           { id: "hold", label: "Waits for", drop: "narrow", cell: (row) => phrase(row.hold) },
           { id: "since", label: "Since", kind: "num", cell: (row) => a4(Time, { at: row.since }) }
