@@ -291,12 +291,13 @@ FLOW_ENV = "flows"
 ASKING = {
     "pack.yaml": b"id: asking\nversion: 1.0.0\n",
     "flows/main.yaml": b"id: main\nnodes:\n"
-    b"  ask: {emit: {text: Which order?}, set: {asked: '{{ 1 }}'}, out: number}\n"
+    b"  ask: {emit: {text: Which order?}, out: number,\n"
+    b"        set: {asked: '{{ 1 }}', text: '{{ input.text }}'}}\n"
     b"  number: {wait: {}, out: end}\n",
 }
 
 
-async def flow_session(engine: Engine, tenant: str) -> str:
+async def flow_session(engine: Engine, tenant: str, text: bytes = b"hello") -> str:
     """Make a session that a flow of a pack answers."""
     files = {**ASKING, "README.md": new_id().encode()}
     upload = packs.upload_of(packs.build(pack_of(files)))
@@ -310,7 +311,8 @@ async def flow_session(engine: Engine, tenant: str) -> str:
     await engine.deployments.stage(made.ref, digest=upload.digest, revision_id=name)
     await engine.tasks.publish({"asking:main": {"conversation": {}}}, tenant=tenant)
     said = activity(name, tenant)
-    said = replace(said, key=replace(said.key, env=FLOW_ENV))
+    payload = b'{"text":"%s"}' % text
+    said = replace(said, key=replace(said.key, env=FLOW_ENV), payload=payload)
     return (await engine.sessions.deliver("asking:main", said, revision=name)).session
 
 

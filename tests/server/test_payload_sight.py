@@ -30,6 +30,7 @@ from tests.server.samples import (
     archived,
     claimed,
     conversation,
+    flow_session,
     parameters,
 )
 
@@ -39,10 +40,14 @@ PAYLOAD = json.dumps({"text": MARKER, "secret": MARKER}).encode()
 READS = [
     route for route in all_routes() if route.method == "GET" and route.scope is not Scope.PUBLIC
 ]
+#: Calls that change nothing, although they are no GET.
+REHEARSE = "/v1/sessions/{id}/rehearse"
+BULK = "/v1/bulk of failed ones"
 #: Where the marker stands for a key that sees everything. It keeps the walk honest.
 SHOWN = {
     "/v1/executions/{id}",
     "/v1/executions/{id}/attempts",
+    "/v1/executions/{id}/diff",
     "/v1/executions/{id}/export",
     "/v1/executions/{id}/history",
     "/v1/executions/{id}/events",
@@ -64,9 +69,11 @@ SHOWN = {
     "/v1/schedules/{id}",
     "/v1/sessions/{id}",
     "/v1/sessions/{id}/events",
+    "/v1/sessions/{id}/moment",
     "/v1/sessions/{id}/state",
     "/v1/sessions/{id}/transcript",
     "/v1/sessions/{id}/files/{file}/content",
+    REHEARSE,
 }
 
 
@@ -139,11 +146,13 @@ async def _plant(engine: Engine) -> list[dict[str, str]]:
         "sessions.id": session,
         "files.id": session,
         "files.file": file.id,
+        "rehearsals.id": await flow_session(engine, OURS, MARKER.encode()),
         "archive.id": await archived(engine, OURS, PAYLOAD),
     }
     made = [await _busy(engine, fails=False), await _busy(engine, fails=True), await _done(engine)]
     # The first waits, and has a waitpoint.
-    return [samples | {"id": x, "waitpoints.id": made[0], "wp": f"{made[0]}~w1"} for x in made]
+    samples |= {"waitpoints.id": made[0], "wp": f"{made[0]}~w1", "other": made[2]}
+    return [samples | {"id": x} for x in made]
 
 
 async def _path(route: Route, engine: Engine, sample: dict[str, str]) -> str:
@@ -159,20 +168,32 @@ async def _path(route: Route, engine: Engine, sample: dict[str, str]) -> str:
     return route.path.format_map(values)
 
 
+def _queries(route: Route, sample: dict[str, str]) -> list[dict[str, str]]:
+    if route.path != "/v1/executions/{id}/diff":
+        return [dict(route.query_example)]
+    other = {"other": sample["other"]}
+    return [other, other | {"attempt": "0", "other_attempt": "0"}]
+
+
 async def _walk(site: Site, secret: str, samples: list[dict[str, str]]) -> dict[str, str]:
     """Read every route as the holder of a key; return everything that each has said."""
     said: dict[str, str] = {}
     live = {"Accept": "text/event-stream"}
     async with site.client(secret) as client:
         for route in READS:
-            paths = {await _path(route, site.engine, sample) for sample in samples}
+            asked = {await _path(route, site.engine, one): _queries(route, one) for one in samples}
             both = ({}, live) if route.path.endswith("/stream") else ({},)
             answers = [
-                await client.get(path, headers=headers, params=dict(route.query_example))
-                for path in paths
+                await client.get(path, headers=headers, params=query)
+                for path, queries in asked.items()
+                for query in queries
                 for headers in both
             ]
             said[route.path] = "\n".join(answer.text for answer in answers)
+        path = REHEARSE.format(id=samples[0]["rehearsals.id"])
+        said[REHEARSE] = (await client.post(path, json={"steps": [{"say": "hello"}]})).text
+        wanted = {"action": "replay", "filter": {"kind": "plant.seed"}, "dry_run": True}
+        said[BULK] = (await client.post("/v1/bulk", json=wanted)).text
     return said
 
 
@@ -193,13 +214,19 @@ async def test_a_key_without_payloads_reads_none(serve: Serve) -> None:
         assert _found(nothing) == set()
         assert HIDDEN in nothing["/v1/executions/{id}/steps"]
         assert '"type":"Boom"' in nothing["/v1/executions/{id}"]
+        assert '"type":"Boom"' in nothing["/v1/executions/{id}/diff"]
+        assert '"forbidden"' in nothing[REHEARSE]
 
         await engine.redactions.add("**.secret", kind="plant.*", tenant=OURS)
         await engine.redactions.add("text", tenant=OURS)
         await engine.redactions.add("message", tenant=OURS)
-        redacted = await _walk(site, await site.key("viewer", payloads=Payloads.REDACTED), samples)
+        redacted = await _walk(
+            site, await site.key("operator", payloads=Payloads.REDACTED), samples
+        )
         assert _found(redacted) <= FREE
         assert REDACTED in redacted["/v1/executions/{id}/input"]
+        assert '"forbidden"' in redacted[REHEARSE]
+        assert f'"vars":{{"asked":1,"text":"{REDACTED}"}}' in redacted["/v1/sessions/{id}/moment"]
 
 
 #: Rules name fields of payloads; words and bytes have none.
@@ -211,6 +238,24 @@ FREE = {
     "/v1/executions/{id}/waitpoints",
     "/v1/waitpoints",
 }
+
+
+async def test_each_of_two_is_compared_by_the_rules_of_its_task(serve: Serve) -> None:
+    """A rule for the task of the other one hides its parts, and their paths, too."""
+    async with serve(rate=0) as site:
+        engine, kind = site.engine, f"task-{new_id()}"
+        await engine.redactions.add("card", kind=kind, tenant=OURS)
+        free = await engine.submit("any.task", tenant=OURS, input=b'{"card": {}, "sum": 1}')
+        hidden = b'{"card": {"number": "%s"}, "sum": 2}' % MARKER.encode()
+        ruled = await engine.submit(kind, tenant=OURS, input=hidden)
+        async with site.client(await site.key("viewer", payloads=Payloads.REDACTED)) as client:
+            for one, other in ((free, ruled), (ruled, free)):
+                answer = await client.get(
+                    f"/v1/executions/{one.id}/diff", params={"other": other.id}
+                )
+                paths = [tuple(item["path"]) for item in answer.json()["items"]]
+                assert paths == [("kind",), ("input", "card"), ("input", "sum")]
+                assert MARKER not in answer.text
 
 
 async def test_rules_are_the_same_near_and_far(serve: Serve) -> None:

@@ -4,7 +4,7 @@ import { ask, option, REASON, type Values } from "./action";
 import { go, to } from "./address";
 import { call, Problem } from "./call";
 import { query } from "./filters";
-import { scope } from "./session";
+import { me, oneTenant } from "./session";
 import { tell } from "./toasts";
 import { count, plural } from "./words";
 
@@ -23,7 +23,8 @@ function options(filter: Record<string, string>): string {
 
 export async function askForAll(verb: Verb): Promise<void> {
   const { order: _, ...filter } = query();
-  const action = { action: verb, filter, ...(scope.value ? { tenant: scope.value } : {}) };
+  const tenant = me.value?.tenant ? undefined : (oneTenant() ?? undefined);
+  const action = { action: verb, filter, ...(tenant ? { tenant } : {}) };
   const priority = (values: Values): object => (verb === "prioritize" ? { priority: Number(values.priority) } : {});
   try {
     const found = await call("POST /v1/bulk", { body: { ...action, ...priority({ priority: "0" }), dry_run: true } });
@@ -36,7 +37,7 @@ export async function askForAll(verb: Verb): Promise<void> {
       target: "POST /v1/bulk",
       fields: [...(verb === "prioritize" ? [{ name: "priority", label: "Priority", kind: "number" as const, initial: "0" }] : []), REASON, { name: "rate", label: "Runs per second, at most", kind: "number", initial: "50" }],
       body: (values) => ({ ...action, ...priority(values), reason: values.reason, rate: Number(values.rate), expected: found.count }),
-      cli: (values) => `bulk ${verb}${options(filter)}${verb === "prioritize" ? option("priority", values.priority) : ""}${option("tenant", scope.value)} --expect ${found.count} --rate ${values.rate}${option("reason", values.reason)}`,
+      cli: (values) => `bulk ${verb}${options(filter)}${verb === "prioritize" ? option("priority", values.priority) : ""}${option("tenant", tenant)} --expect ${found.count} --rate ${values.rate}${option("reason", values.reason)}`,
       role: "operator",
       isDangerous: verb === "cancel",
       typed: String(found.count),

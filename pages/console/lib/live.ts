@@ -6,7 +6,7 @@
 import { effect, signal } from "@preact/signals";
 
 import { addressOf, Problem, send } from "./call";
-import { scope, me, tenant } from "./session";
+import { me, oneTenant, scope } from "./session";
 
 const PAUSES_MS = [250, 1_000, 2_000, 5_000];
 /** The server writes at least every 15 s; a connection that is silent for longer is dead. */
@@ -88,7 +88,7 @@ export function follow(): void {
   let stop: AbortController | undefined;
   let followed: string | null | undefined;
   effect(() => {
-    const of = me.value ? feedTenant() : undefined;
+    const of = me.value ? oneTenant() : undefined;
     if (of === followed) return;
     followed = of;
     stop?.abort();
@@ -97,13 +97,6 @@ export function follow(): void {
     last = undefined;
     void (of === null ? poll(stop.signal) : run(of, stop.signal));
   });
-}
-
-/** A feed covers one tenant; null where all are shown. */
-function feedTenant(): string | null {
-  const tenants = me.value?.tenants ?? [];
-  if (tenant.value) return tenant.value;
-  return tenants.length === 1 ? tenants[0]! : tenants.length ? null : "default";
 }
 
 async function poll(stopped: AbortSignal): Promise<void> {

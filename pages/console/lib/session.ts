@@ -18,6 +18,13 @@ export const tenant = computed(() => me.value?.tenant ?? (place.value.query.get(
 /** The tenant for a query; undefined where the caller's key already says it. */
 export const scope = computed(() => (me.value?.tenant ? undefined : (tenant.value ?? undefined)));
 
+/** The only tenant that is shown, for feeds and bulk actions; null where there are several. */
+export function oneTenant(): string | null {
+  const tenants = me.value?.tenants ?? [];
+  if (tenant.value) return tenant.value;
+  return tenants.length === 1 ? tenants[0]! : tenants.length ? null : "default";
+}
+
 unknown.caller = () => {
   mustLogIn.value = true;
 };

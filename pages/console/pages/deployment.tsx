@@ -82,12 +82,12 @@ function Found({ facts: { deployment, rollouts, events } }: { facts: Facts_ }): 
           columns={[
             { id: "id", label: "Revision", cell: (row) => <a class="strong" href={here({ revision: row.id })}>{row.id}</a> },
             { id: "lifecycle", label: "Lifecycle", cell: (row) => <State name={row.lifecycle} /> },
-            { id: "gate", label: "Held by", drop: "medium", cell: (row) => gateWords(row) },
+            ...(deployment.revisions.some(gateWords) ? [{ id: "gate", label: "Held by", drop: "medium" as const, cell: gateWords }] : []),
             { id: "weight", label: "Weight", kind: "num", cell: (row) => (weights.get(row.id) ? percent(weights.get(row.id)!) : <span class="faint">0 %</span>) },
             { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.running) },
             { id: "waiting", label: "Waiting", kind: "num", cell: (row) => <a class="link" href={here({ revision: row.id })}>{count(row.waiting)}</a> },
             { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => <Time at={row.oldest_wait} /> },
-            { id: "digest", label: "Digest", kind: "id", drop: "medium", cell: (row) => row.digest && <span class="id">{middle(row.digest.replace("sha256:", ""), 14)}<Copy text={row.digest} label="Copy digest" /></span> },
+            { id: "digest", label: "Digest", kind: "id", drop: "wide", cell: (row) => row.digest && <span class="id">{middle(row.digest.replace("sha256:", ""), 14)}<Copy text={row.digest} label="Copy digest" /></span> },
             { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => <Time at={row.staged_at} /> },
             { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...(active ? [] : startRollout(where, row, deployment)), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => <Button key={action.verb} action={action} tone="slim" />) },
           ]}
@@ -158,9 +158,9 @@ function Holders({ where, revision }: { where: Place; revision: RevisionView }):
                 href={(row) => to(["runs", row.execution])}
                 columns={[
                   { id: "state", label: "State", cell: (row) => <State name={row.state} /> },
-                  { id: "session", label: "Session", kind: "id", cell: (row) => row.session && <Id id={row.session} href={to(["sessions", row.session])} /> },
+                  { id: "session", label: "Session", kind: "id", cell: (row) => row.session && <Id id={row.session} href={to(["sessions", row.session])} most={16} /> },
                   { id: "run", label: "Run", kind: "id", drop: "narrow", cell: (row) => <Id id={row.execution} href={to(["runs", row.execution])} /> },
-                  { id: "hold", label: "Waits for", cell: (row) => phrase(row.hold) },
+                  { id: "hold", label: "Waits for", drop: "narrow", cell: (row) => phrase(row.hold) },
                   { id: "since", label: "Since", kind: "num", cell: (row) => <Time at={row.since} /> },
                 ]}
               />

@@ -7,7 +7,7 @@ import { here, param, to } from "../lib/address";
 import { call } from "../lib/call";
 import { of, useLoad } from "../lib/load";
 import { scope } from "../lib/session";
-import { count, percent } from "../lib/words";
+import { percent } from "../lib/words";
 import { Card, Time } from "../parts/basics";
 import { StackedBar } from "../parts/chart";
 import { Head } from "../parts/head";
@@ -59,8 +59,6 @@ export function Deployments(): VNode {
                     { id: "id", label: "Deployment", cell: (row) => <a class="strong" href={to(["deployments", row.env, row.id])}>{row.id}</a> },
                     { id: "pack", label: "Pack or app", drop: "narrow", cell: (row) => row.pack ?? row.app },
                     { id: "split", label: "Split", kind: "grow", cell: (row) => <Split deployment={row} /> },
-                    { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.running, 0)) },
-                    { id: "waiting", label: "Waiting", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.waiting, 0)) },
                     { id: "revisions", label: "Revisions", kind: "num", drop: "medium", cell: (row) => row.revisions.length },
                     { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
                     { id: "at", label: "Split since", kind: "num", drop: "medium", cell: (row) => <Time at={row.split.at} /> },

@@ -43,9 +43,9 @@ export function Graphs(): VNode {
               href={(row) => to(["graphs", row.id])}
               columns={[
                 { id: "state", label: "State", cell: (row) => <State name={row.state} /> },
-                { id: "id", label: "Graph", kind: "id", cell: (row) => <Id id={row.id} href={to(["graphs", row.id])} most={30} /> },
-                { id: "size", label: "Members", kind: "num", cell: (row) => count(row.size) },
-                { id: "open", label: "Open", kind: "num", cell: (row) => count(row.open) },
+                { id: "id", label: "Graph", kind: "id", cell: (row) => <Id id={row.id} href={to(["graphs", row.id])} most={20} /> },
+                { id: "size", label: "Members", kind: "num", drop: "narrow", cell: (row) => count(row.size) },
+                { id: "open", label: "Open", kind: "num", drop: "narrow", cell: (row) => count(row.open) },
                 { id: "failures", label: "Failed", kind: "num", cell: (row) => <span class={row.failures ? "tone-danger toned" : ""}>{count(row.failures)}</span> },
                 { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
                 { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => <Span from={row.created_at} until={row.completed_at} /> },

@@ -71,7 +71,7 @@ export function Limits(): VNode {
                       drop: "narrow",
                       cell: (row) => (row.max_per_window === null ? <span class="faint">no limit</span> : <Share value={row.in_window} most={row.max_per_window} label={`in ${span(row.window_ms ?? 0)}`} />),
                     },
-                    { id: "waiting", label: "Waiting", kind: "num", cell: (row) => <a href={to(["runs"], { state: "rate_limited" })}>{count(row.waiting)}</a> },
+                    { id: "waiting", label: "Waiting", kind: "num", drop: "narrow", cell: (row) => <a href={to(["runs"], { state: "rate_limited" })}>{count(row.waiting)}</a> },
                     { id: "frees", label: "Frees", kind: "num", drop: "narrow", cell: (row) => <Time at={row.frees_at} /> },
                     { id: "rules", label: "For", drop: "medium", cell: (row) => rules.filter((rule) => rule.limit === "quota" && rule.id === row.id).map((rule) => `${rule.subject} ${rule.value}`).join(", ") },
                     { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },

@@ -6,7 +6,7 @@ import type { ExecutionsStepView, ExecutionView } from "../api/schemas";
 import { go, here, pageOf, param, to } from "../lib/address";
 import { call, type Reply } from "../lib/call";
 import { useLoad, type Loaded } from "../lib/load";
-import { scope } from "../lib/session";
+import { scope, seesPayloads } from "../lib/session";
 import { clock, exact } from "../lib/time";
 import { phrase } from "../lib/words";
 import { Id, Span, Time } from "../parts/basics";
@@ -86,8 +86,7 @@ export function Waits({ id }: { id: string }): VNode {
                     <State name={point.state} /> {point.state === "open" ? <a href={to(["inbox"], { id: point.id })}>{point.title || point.name}</a> : point.title || point.name}
                   </span>
                   <span class="line-sub">
-                    {point.came.length ? `answered by ${point.came.join(", ")}` : "no answer yet"}
-                    {point.why ? `, ${point.why}` : ""}
+                    {answerers(point.came.length ? point.came : data.signals.filter((one) => one.waitpoint === point.id && one.effect === "resumed").map(sender), point.state)}
                   </span>
                 </div>
                 <span class="line-end">
@@ -107,7 +106,7 @@ export function Waits({ id }: { id: string }): VNode {
                   <span class="step-number">{at + 1}</span>
                   <div class="stack-s">
                     <span class="step-head">
-                      <b>{signal.name}</b> from {signal.source.identity || signal.source.type || "unknown"}, {signal.effect} <Time at={signal.at} />
+                      <b>{signal.name}</b> from {sender(signal)}, {signal.effect} <Time at={signal.at} />
                     </span>
                     {signal.payload !== null && <Value value={signal.payload} />}
                   </div>
@@ -119,6 +118,14 @@ export function Waits({ id }: { id: string }): VNode {
       )}
     </Show>
   );
+}
+
+function sender({ source }: { source: { identity: string; type: string } }): string {
+  return source.identity || source.type || "unknown";
+}
+
+function answerers(names: string[], state: string): string {
+  return names.length ? `answered by ${names.join(", ")}` : state === "open" ? "no answer yet" : "closed without an answer";
 }
 
 export function Children({ id }: { id: string }): VNode {
@@ -187,7 +194,7 @@ export function Compare({ run }: { run: ExecutionView }): VNode {
           </a>
         ))}
       </form>
-      {found.data === null ? <p class="pad faint">Before is this run, after is the other one: options, input, steps, result and error.</p> : <Differences of={found as Loaded<Reply<"GET /v1/executions/{id}/diff">>} />}
+      {found.data === null ? <p class="pad faint">Before is this run, after is the other one: {seesPayloads() ? "options, input, steps, result and error" : "options, steps and errors; payloads are hidden, and not compared"}.</p> : <Differences of={found as Loaded<Reply<"GET /v1/executions/{id}/diff">>} />}
     </>
   );
 }

@@ -99,16 +99,18 @@ export function Tenant({ name }: { name: string }): VNode {
                   />
                 </Card>
                 <Card title="Top talkers">
-                  <Table
-                    label="Top talkers"
-                    rows={talkers}
-                    keyOf={(row) => row.id}
-                    columns={[
-                      { id: "user", label: "User", cell: (row) => <a class="strong" href={to(["sessions", row.id], { tenant: name })}>{row.user}</a> },
-                      { id: "kind", label: "Conversation", drop: "narrow", cell: (row) => row.kind },
-                      { id: "turn", label: "Turns", kind: "num", cell: (row) => count(row.turn) },
-                    ]}
-                  />
+                  {talkers.length ? (
+                    <Table
+                      label="Top talkers"
+                      rows={talkers}
+                      keyOf={(row) => row.id}
+                      columns={[
+                        { id: "user", label: "User", cell: (row) => <a class="strong" href={to(["sessions", row.id], { tenant: name })}>{row.user}</a> },
+                        { id: "kind", label: "Conversation", drop: "narrow", cell: (row) => row.kind },
+                        { id: "turn", label: "Turns", kind: "num", cell: (row) => count(row.turn) },
+                      ]}
+                    />
+                  ) : <p class="pad faint">Nobody has talked yet.</p>}
                 </Card>
               </div>
             </>

@@ -65,13 +65,14 @@ export function Workers(): VNode {
                   keyOf={(row) => row.instance}
                   chosen={param("id")}
                   columns={[
-                    { id: "instance", label: "Instance", kind: "id", cell: (row) => <Id id={row.instance} most={34} copy /> },
+                    { id: "instance", label: "Instance", kind: "id", cell: (row) => <Id id={row.instance} most={26} copy /> },
                     { id: "state", label: "State", cell: (row) => <State name={stateOf(row)} /> },
                     { id: "lanes", label: "Lanes", drop: "narrow", cell: (row) => row.lanes.join(", ") },
                     { id: "capabilities", label: "Capabilities", drop: "medium", cell: (row) => row.capabilities.map((name) => <Tag key={name}>{name}</Tag>) },
                     {
                       id: "busy",
                       label: "Slots",
+                      drop: "narrow",
                       cell: (row) => (
                         <span class="pair">
                           <Meter value={row.busy} most={row.slots} label={`${row.busy} of ${row.slots} slots busy`} />

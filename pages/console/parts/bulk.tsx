@@ -8,7 +8,7 @@ import { askForAll, LABELS, type Verb as AnyVerb } from "../lib/bulk_actions";
 import { call, Problem } from "../lib/call";
 import { reloadAll } from "../lib/live";
 import type { Row } from "../lib/runs";
-import { may, scope } from "../lib/session";
+import { may, oneTenant, scope } from "../lib/session";
 import { tell } from "../lib/toasts";
 import { count, plural } from "../lib/words";
 import { Copy } from "./basics";
@@ -52,12 +52,13 @@ export function Bulk({ rows, done, selected }: Props): VNode {
 
 /** What can be done to every run that matches, loaded or not. */
 export function AllMatching({ total }: { total: string }): VNode {
+  const missing = !may("operator") ? "Needs the role operator." : oneTenant() === null ? "Choose one tenant first, at the foot of the sidebar." : "";
   return (
     <details class="menu-box up">
       <summary class="link">All {total} that match …</summary>
       <div class="menu-list">
         {(Object.keys(LABELS) as AnyVerb[]).map((verb) => (
-          <button key={verb} type="button" class="link" disabled={!may("operator")} title={may("operator") ? "" : "Needs the role operator."} onClick={() => void askForAll(verb)}>
+          <button key={verb} type="button" class="link" disabled={missing !== ""} title={missing} onClick={() => void askForAll(verb)}>
             {LABELS[verb]} …
           </button>
         ))}

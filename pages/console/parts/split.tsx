@@ -7,6 +7,7 @@ import type { DeploymentView } from "../api/schemas";
 import { ask } from "../lib/action";
 import type { Place } from "../lib/deployment_actions";
 import { may } from "../lib/session";
+import { exact } from "../lib/time";
 import { count, percent, plural } from "../lib/words";
 import { Card } from "./basics";
 import { StackedBar } from "./chart";
@@ -87,7 +88,7 @@ export function balanced(ids: string[], weights: Record<string, number>, id: str
 function foretold(deployment: DeploymentView, weights: Record<string, number>): string[] {
   const lines = deployment.revisions.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => `From now on about ${percent(weights[one.id]!)} of new sessions go to ${one.id}.`);
   for (const one of deployment.revisions)
-    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there.`);
+    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there ${one.deadline_at ? `until they end, or until ${exact(one.deadline_at)}` : "until they end; draining it sets a deadline"}.`);
   lines.push("Nobody is moved.");
   return lines;
 }

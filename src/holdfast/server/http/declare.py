@@ -56,7 +56,7 @@ class Bare(StrEnum):
 
     #: Rules can redact parts of it.
     PAYLOAD = "payload"
-    #: It is of no use with parts redacted: a file, an export, a token that opens a payload.
+    #: It is of no use with parts redacted: a file, an export, a rehearsal, a token that opens one.
     EXACT = "exact"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -23,6 +24,7 @@ from holdfast.server.http.call import Call
 from holdfast.server.http.declare import CHANGING, Routes
 from holdfast.server.routes.deployments import FIND_REVISION, ONE, named
 from holdfast.server.views.fields import Key, Name, Query, View
+from holdfast.server.views.veil import Veil
 
 routes: Routes = Routes("differences", "Two executions, attempts or revisions side by side.")
 
@@ -75,7 +77,8 @@ class DiffQuery(Query):
 async def compare(call: Call, id: str, query: DiffQuery) -> DifferencesView:
     """Compare an execution with another one: options, input, steps, result and error.
 
-    With `attempt` and `other_attempt`, compare two attempts, of the same execution or of two.
+    With `attempt` and `other_attempt`, compare two attempts, of the same execution or of two. What
+    the caller does not see of payloads is not compared.
     """
     await call.engine.describe(id)
     other = id if query.other is None else call.stored_id(query.other)
@@ -83,14 +86,17 @@ async def compare(call: Call, id: str, query: DiffQuery) -> DifferencesView:
     if call.tenant not in (None, owner):
         message = f"no execution has the id {query.other}"
         raise errors.ExecutionNotFound(message, id=query.other)
+    # Each is compared as the caller sees it; rules may be for the task of one of them.
+    sides = [(one, await call.services.veils.of(call, one)) for one in (id, other)]
     if query.attempt is None or query.other_attempt is None:
-        read = (_execution(call, id), _execution(call, other))
+        read = [_execution(call, *side) for side in sides]
     else:
-        read = (_attempt(call, id, query.attempt), _attempt(call, other, query.other_attempt))
+        attempts = (query.attempt, query.other_attempt)
+        read = [_attempt(call, *side, index) for side, index in zip(sides, attempts, strict=True)]
     return DifferencesView.of(differences.of(*await asyncio.gather(*read)))
 
 
-async def _execution(call: Call, execution_id: str) -> dict[str, Any]:
+async def _execution(call: Call, execution_id: str, veil: Veil) -> dict[str, Any]:
     engine = call.engine
     described, given, steps, outcome = await asyncio.gather(
         engine.describe(execution_id),
@@ -99,25 +105,30 @@ async def _execution(call: Call, execution_id: str) -> dict[str, Any]:
         engine.outcome(execution_id),
     )
     found = {name: msgspec.to_builtins(getattr(described, name)) for name in _FIELDS}
-    found["input"] = _decoded(given)
-    found["steps"] = {step.name: _decoded(step.result) for step in steps}
+    found["error"] = _error(veil, described.error)
+    found["input"] = _decoded(veil.over_bytes(given))
+    found["steps"] = {step.name: _decoded(veil.over_bytes(step.result)) for step in steps}
     if outcome is not None and outcome.result is not None:
-        found["result"] = _decoded(outcome.result)
+        found["result"] = _decoded(veil.over_bytes(outcome.result))
     return found
 
 
-async def _attempt(call: Call, execution_id: str, index: int) -> dict[str, Any]:
+async def _attempt(call: Call, execution_id: str, veil: Veil, index: int) -> dict[str, Any]:
     for attempt in await call.engine.attempts(execution_id):
         if attempt.index == index:
             took = None if attempt.ended_at is None else attempt.ended_at - attempt.started_at
             return {
                 "outcome": attempt.outcome,
                 "worker": attempt.worker,
-                "error": msgspec.to_builtins(attempt.error),
+                "error": _error(veil, attempt.error),
                 "took_ms": None if took is None else round(took.total_seconds() * 1000),
             }
     message = f"attempt: {execution_id} has no attempt {index}"
     raise errors.InvalidInput(message, field="attempt")
+
+
+def _error(veil: Veil, error: Mapping[str, Any] | None) -> Any:
+    return _decoded(msgspec.json.encode(veil.error(error)))
 
 
 def _decoded(payload: bytes) -> Any:

@@ -13,8 +13,9 @@ from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.server.auth.owners import SESSION
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import Routes
+from holdfast.server.http.declare import Bare, Routes
 from holdfast.server.views.fields import Body, Query, View
+from holdfast.server.views.seen import PayloadObject
 
 routes: Routes = Routes("rehearsals", "Sessions at any line, and what might follow.")
 
@@ -44,7 +45,7 @@ class MomentView(View):
     #: The node that ran, or at which the flow waited; null before the first.
     at: VisitView | None
     #: The variables, by name.
-    vars: dict[str, Any]
+    vars: PayloadObject
     #: The names of variables that changed since the line before.
     changed: list[str]
     #: The nodes that had run, in order.
@@ -137,6 +138,8 @@ class RehearsedView(View):
     owner=SESSION,
     errors=_ERRORS,
     changes_store=False,
+    # A test with parts redacted would be another test.
+    bare=Bare.EXACT,
     example={"line": 1, "steps": [{"say": "hello"}]},
 )
 async def try_out(call: Call, id: str, body: RehearseBody) -> RehearsedView:

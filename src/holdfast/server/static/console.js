@@ -1318,6 +1318,11 @@ var mustLogIn = y3(false);
 var meProblem = y3(null);
 var tenant = O(() => me.value?.tenant ?? (place.value.query.get("tenant") || null));
 var scope = O(() => me.value?.tenant ? void 0 : tenant.value ?? void 0);
+function oneTenant() {
+  const tenants = me.value?.tenants ?? [];
+  if (tenant.value) return tenant.value;
+  return tenants.length === 1 ? tenants[0] : tenants.length ? null : "default";
+}
 unknown.caller = () => {
   mustLogIn.value = true;
 };
@@ -1407,7 +1412,7 @@ function follow() {
   let stop;
   let followed;
   x2(() => {
-    const of2 = me.value ? feedTenant() : void 0;
+    const of2 = me.value ? oneTenant() : void 0;
     if (of2 === followed) return;
     followed = of2;
     stop?.abort();
@@ -1416,11 +1421,6 @@ function follow() {
     last = void 0;
     void (of2 === null ? poll(stop.signal) : run(of2, stop.signal));
   });
-}
-function feedTenant() {
-  const tenants = me.value?.tenants ?? [];
-  if (tenant.value) return tenant.value;
-  return tenants.length === 1 ? tenants[0] : tenants.length ? null : "default";
 }
 async function poll(stopped) {
   linked("polling");
@@ -2260,15 +2260,15 @@ function Audit() {
             keyOf: (row) => row.id,
             columns: [
               { id: "at", label: "When", cell: (row) => a4(Time, { at: row.at }) },
-              { id: "key", label: "Who", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint", children: "open access" }) },
+              { id: "key", label: "Who", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint nowrap", children: "open access" }) },
               { id: "what", label: "What", kind: "grow", cell: (row) => a4("span", { class: "audit-what", children: [
                 a4(Tag, { children: row.method }),
                 " ",
                 a4("code", { children: row.route })
               ] }) },
-              { id: "target", label: "Thing", drop: "narrow", cell: (row) => Object.entries(row.target).map(([name, value]) => `${name} ${value}`).join(", ") },
+              { id: "target", label: "Thing", drop: "medium", cell: (row) => Object.entries(row.target).map(([name, value]) => `${name} ${value}`).join(", ") },
               { id: "status", label: "Answer", cell: (row) => a4(Tag, { tone: row.status < 400 ? "good" : "danger", children: row.code ?? row.status }) },
-              { id: "address", label: "From", drop: "medium", cell: (row) => row.address },
+              { id: "address", label: "From", drop: "wide", cell: (row) => row.address },
               { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant ?? "" },
               { id: "request", label: "Request", drop: "medium", kind: "id", cell: (row) => a4("span", { class: "id", children: [
                 row.request.slice(-8),
@@ -3080,7 +3080,7 @@ function balanced(ids, weights, id, wanted) {
 function foretold(deployment, weights) {
   const lines = deployment.revisions.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => `From now on about ${percent(weights[one.id])} of new sessions go to ${one.id}.`);
   for (const one of deployment.revisions)
-    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there.`);
+    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there ${one.deadline_at ? `until they end, or until ${exact(one.deadline_at)}` : "until they end; draining it sets a deadline"}.`);
   lines.push("Nobody is moved.");
   return lines;
 }
@@ -3119,8 +3119,6 @@ function Deployments() {
             { id: "id", label: "Deployment", cell: (row) => a4("a", { class: "strong", href: to(["deployments", row.env, row.id]), children: row.id }) },
             { id: "pack", label: "Pack or app", drop: "narrow", cell: (row) => row.pack ?? row.app },
             { id: "split", label: "Split", kind: "grow", cell: (row) => a4(Split, { deployment: row }) },
-            { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.running, 0)) },
-            { id: "waiting", label: "Waiting", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.waiting, 0)) },
             { id: "revisions", label: "Revisions", kind: "num", drop: "medium", cell: (row) => row.revisions.length },
             { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
             { id: "at", label: "Split since", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.split.at }) }
@@ -3194,12 +3192,12 @@ function Found({ facts: { deployment, rollouts, events: events2 } }) {
         columns: [
           { id: "id", label: "Revision", cell: (row) => a4("a", { class: "strong", href: here({ revision: row.id }), children: row.id }) },
           { id: "lifecycle", label: "Lifecycle", cell: (row) => a4(State, { name: row.lifecycle }) },
-          { id: "gate", label: "Held by", drop: "medium", cell: (row) => gateWords(row) },
+          ...deployment.revisions.some(gateWords) ? [{ id: "gate", label: "Held by", drop: "medium", cell: gateWords }] : [],
           { id: "weight", label: "Weight", kind: "num", cell: (row) => weights.get(row.id) ? percent(weights.get(row.id)) : a4("span", { class: "faint", children: "0 %" }) },
           { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.running) },
           { id: "waiting", label: "Waiting", kind: "num", cell: (row) => a4("a", { class: "link", href: here({ revision: row.id }), children: count(row.waiting) }) },
           { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.oldest_wait }) },
-          { id: "digest", label: "Digest", kind: "id", drop: "medium", cell: (row) => row.digest && a4("span", { class: "id", children: [
+          { id: "digest", label: "Digest", kind: "id", drop: "wide", cell: (row) => row.digest && a4("span", { class: "id", children: [
             middle(row.digest.replace("sha256:", ""), 14),
             a4(Copy, { text: row.digest, label: "Copy digest" })
           ] }) },
@@ -3258,9 +3256,9 @@ function Holders({ where, revision }) {
         href: (row) => to(["runs", row.execution]),
         columns: [
           { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
-          { id: "session", label: "Session", kind: "id", cell: (row) => row.session && a4(Id, { id: row.session, href: to(["sessions", row.session]) }) },
+          { id: "session", label: "Session", kind: "id", cell: (row) => row.session && a4(Id, { id: row.session, href: to(["sessions", row.session]), most: 16 }) },
           { id: "run", label: "Run", kind: "id", drop: "narrow", cell: (row) => a4(Id, { id: row.execution, href: to(["runs", row.execution]) }) },
-          { id: "hold", label: "Waits for", cell: (row) => phrase(row.hold) },
+          { id: "hold", label: "Waits for", drop: "narrow", cell: (row) => phrase(row.hold) },
           { id: "since", label: "Since", kind: "num", cell: (row) => a4(Time, { at: row.since }) }
         ]
       }
@@ -3710,9 +3708,9 @@ function Graphs() {
             href: (row) => to(["graphs", row.id]),
             columns: [
               { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
-              { id: "id", label: "Graph", kind: "id", cell: (row) => a4(Id, { id: row.id, href: to(["graphs", row.id]), most: 30 }) },
-              { id: "size", label: "Members", kind: "num", cell: (row) => count(row.size) },
-              { id: "open", label: "Open", kind: "num", cell: (row) => count(row.open) },
+              { id: "id", label: "Graph", kind: "id", cell: (row) => a4(Id, { id: row.id, href: to(["graphs", row.id]), most: 20 }) },
+              { id: "size", label: "Members", kind: "num", drop: "narrow", cell: (row) => count(row.size) },
+              { id: "open", label: "Open", kind: "num", drop: "narrow", cell: (row) => count(row.open) },
               { id: "failures", label: "Failed", kind: "num", cell: (row) => a4("span", { class: row.failures ? "tone-danger toned" : "", children: count(row.failures) }) },
               { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
               { id: "took", label: "Time", kind: "num", drop: "narrow", cell: (row) => a4(Span, { from: row.created_at, until: row.completed_at }) },
@@ -4374,7 +4372,7 @@ function Limits() {
                   drop: "narrow",
                   cell: (row) => row.max_per_window === null ? a4("span", { class: "faint", children: "no limit" }) : a4(Share, { value: row.in_window, most: row.max_per_window, label: `in ${span(row.window_ms ?? 0)}` })
                 },
-                { id: "waiting", label: "Waiting", kind: "num", cell: (row) => a4("a", { href: to(["runs"], { state: "rate_limited" }), children: count(row.waiting) }) },
+                { id: "waiting", label: "Waiting", kind: "num", drop: "narrow", cell: (row) => a4("a", { href: to(["runs"], { state: "rate_limited" }), children: count(row.waiting) }) },
                 { id: "frees", label: "Frees", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.frees_at }) },
                 { id: "rules", label: "For", drop: "medium", cell: (row) => rules.filter((rule) => rule.limit === "quota" && rule.id === row.id).map((rule) => `${rule.subject} ${rule.value}`).join(", ") },
                 { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
@@ -5232,10 +5230,7 @@ function Waits({ id }) {
           " ",
           point.state === "open" ? a4("a", { href: to(["inbox"], { id: point.id }), children: point.title || point.name }) : point.title || point.name
         ] }),
-        a4("span", { class: "line-sub", children: [
-          point.came.length ? `answered by ${point.came.join(", ")}` : "no answer yet",
-          point.why ? `, ${point.why}` : ""
-        ] })
+        a4("span", { class: "line-sub", children: answerers(point.came.length ? point.came : data.signals.filter((one) => one.waitpoint === point.id && one.effect === "resumed").map(sender), point.state) })
       ] }),
       a4("span", { class: "line-end", children: point.until ? a4($, { children: [
         "until ",
@@ -5248,7 +5243,7 @@ function Waits({ id }) {
         a4("span", { class: "step-head", children: [
           a4("b", { children: signal.name }),
           " from ",
-          signal.source.identity || signal.source.type || "unknown",
+          sender(signal),
           ", ",
           signal.effect,
           " ",
@@ -5258,6 +5253,12 @@ function Waits({ id }) {
       ] })
     ] }, at)) })
   ] }) });
+}
+function sender({ source }) {
+  return source.identity || source.type || "unknown";
+}
+function answerers(names, state) {
+  return names.length ? `answered by ${names.join(", ")}` : state === "open" ? "no answer yet" : "closed without an answer";
 }
 function Children({ id }) {
   const children = useLoad((signal) => call("GET /v1/executions", { query: { tenant: scope.value, parent: id, limit: 200 }, signal }), [id], { when: (change) => change.type === "execution" });
@@ -5307,7 +5308,11 @@ function Compare({ run: run2 }) {
         pair.split("-").map((one) => Number(one) + 1).join(" and ")
       ] }, pair))
     ] }),
-    found.data === null ? a4("p", { class: "pad faint", children: "Before is this run, after is the other one: options, input, steps, result and error." }) : a4(Differences, { of: found })
+    found.data === null ? a4("p", { class: "pad faint", children: [
+      "Before is this run, after is the other one: ",
+      seesPayloads() ? "options, input, steps, result and error" : "options, steps and errors; payloads are hidden, and not compared",
+      "."
+    ] }) : a4(Differences, { of: found })
   ] });
 }
 function wordsOf2(fields) {
@@ -5720,7 +5725,8 @@ function options(filter) {
 }
 async function askForAll(verb) {
   const { order: _4, ...filter } = query();
-  const action = { action: verb, filter, ...scope.value ? { tenant: scope.value } : {} };
+  const tenant2 = me.value?.tenant ? void 0 : oneTenant() ?? void 0;
+  const action = { action: verb, filter, ...tenant2 ? { tenant: tenant2 } : {} };
   const priority = (values) => verb === "prioritize" ? { priority: Number(values.priority) } : {};
   try {
     const found = await call("POST /v1/bulk", { body: { ...action, ...priority({ priority: "0" }), dry_run: true } });
@@ -5733,7 +5739,7 @@ async function askForAll(verb) {
       target: "POST /v1/bulk",
       fields: [...verb === "prioritize" ? [{ name: "priority", label: "Priority", kind: "number", initial: "0" }] : [], REASON, { name: "rate", label: "Runs per second, at most", kind: "number", initial: "50" }],
       body: (values) => ({ ...action, ...priority(values), reason: values.reason, rate: Number(values.rate), expected: found.count }),
-      cli: (values) => `bulk ${verb}${options(filter)}${verb === "prioritize" ? option("priority", values.priority) : ""}${option("tenant", scope.value)} --expect ${found.count} --rate ${values.rate}${option("reason", values.reason)}`,
+      cli: (values) => `bulk ${verb}${options(filter)}${verb === "prioritize" ? option("priority", values.priority) : ""}${option("tenant", tenant2)} --expect ${found.count} --rate ${values.rate}${option("reason", values.reason)}`,
       role: "operator",
       isDangerous: verb === "cancel",
       typed: String(found.count),
@@ -5769,13 +5775,14 @@ function Bulk({ rows, done, selected }) {
   ] });
 }
 function AllMatching({ total }) {
+  const missing = !may("operator") ? "Needs the role operator." : oneTenant() === null ? "Choose one tenant first, at the foot of the sidebar." : "";
   return a4("details", { class: "menu-box up", children: [
     a4("summary", { class: "link", children: [
       "All ",
       total,
       " that match …"
     ] }),
-    a4("div", { class: "menu-list", children: Object.keys(LABELS).map((verb) => a4("button", { type: "button", class: "link", disabled: !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: () => void askForAll(verb), children: [
+    a4("div", { class: "menu-list", children: Object.keys(LABELS).map((verb) => a4("button", { type: "button", class: "link", disabled: missing !== "", title: missing, onClick: () => void askForAll(verb), children: [
       LABELS[verb],
       " …"
     ] }, verb)) })
@@ -6910,7 +6917,7 @@ function Tenant({ name }) {
               ]
             }
           ) }),
-          a4(Card, { title: "Top talkers", children: a4(
+          a4(Card, { title: "Top talkers", children: talkers.length ? a4(
             Table,
             {
               label: "Top talkers",
@@ -6922,7 +6929,7 @@ function Tenant({ name }) {
                 { id: "turn", label: "Turns", kind: "num", cell: (row) => count(row.turn) }
               ]
             }
-          ) })
+          ) : a4("p", { class: "pad faint", children: "Nobody has talked yet." }) })
         ] })
       ] });
     } })
@@ -6975,13 +6982,14 @@ function Workers() {
           keyOf: (row) => row.instance,
           chosen: param("id"),
           columns: [
-            { id: "instance", label: "Instance", kind: "id", cell: (row) => a4(Id, { id: row.instance, most: 34, copy: true }) },
+            { id: "instance", label: "Instance", kind: "id", cell: (row) => a4(Id, { id: row.instance, most: 26, copy: true }) },
             { id: "state", label: "State", cell: (row) => a4(State, { name: stateOf2(row) }) },
             { id: "lanes", label: "Lanes", drop: "narrow", cell: (row) => row.lanes.join(", ") },
             { id: "capabilities", label: "Capabilities", drop: "medium", cell: (row) => row.capabilities.map((name) => a4(Tag, { children: name }, name)) },
             {
               id: "busy",
               label: "Slots",
+              drop: "narrow",
               cell: (row) => a4("span", { class: "pair", children: [
                 a4(Meter, { value: row.busy, most: row.slots, label: `${row.busy} of ${row.slots} slots busy` }),
                 a4("span", { class: "num", children: [

@@ -1,6 +1,6 @@
 """Fields of replies that have payloads: a caller may not see them, or not all of them.
 
-A view declares such a field with one of these types, and `server/auth/veils.py` does the rest.
+A view declares such a field with one of these types, and `server/views/veil.py` does the rest.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from holdfast.server.views.seen import Part, parts_of
 #: What is said of an error whose message and details are hidden.
 _OF_ERRORS = ("type", "code", "place")
 _DETAILS = "details"
+_HIDDEN = msgspec.json.encode(HIDDEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,20 @@ class Veil:
             return [self.over(item) for item in answer]
         return answer
 
+    def over_bytes(self, payload: bytes) -> bytes:
+        """Return a payload as the caller sees it."""
+        return _HIDDEN if self.opaque else redacted_bytes(payload, self.paths)
+
+    def error(self, error: Any) -> Any:
+        """Return an error as the caller sees it."""
+        if not isinstance(error, Mapping):
+            return HIDDEN if self.opaque and isinstance(error, str) else error
+        if not self.opaque:
+            deeper = tuple((_DETAILS, *path) for path in self.paths)
+            return redacted(error, (*self.paths, *deeper))
+        brief = {name: error[name] for name in _OF_ERRORS if name in error}
+        return brief | ({"message": HIDDEN} if "message" in error else {})
+
     def over_bare(self, response: Response) -> Response:
         """Return an answer that is a payload by itself as the caller sees it."""
         if self.paths and hasattr(response, "body"):
@@ -66,12 +81,12 @@ class Veil:
 
     def _fact(self, name: str, value: Any) -> Any:
         """Cover a member of an object that is no view, such as an event or a problem."""
-        return self._error(value) if name == "error" else self.over(value)
+        return self.error(value) if name == "error" else self.over(value)
 
     def _seen(self, view: msgspec.Struct, name: str, part: Part) -> Any:
         value = getattr(view, name)
         if part is Part.ERROR:
-            return self._error(value)
+            return self.error(value)
         if part is Part.TEMPLATE:
             return self._template(value)
         if not self.opaque:
@@ -90,15 +105,6 @@ class Veil:
         field = name if part is Part.FIELD else getattr(view, "name")  # noqa: B009 - of any view
         whole = bytes(redacted({field: value}, self.paths))
         return msgspec.json.decode(whole, type=dict[str, msgspec.Raw])[field]
-
-    def _error(self, error: Any) -> Any:
-        if not isinstance(error, Mapping):
-            return HIDDEN if self.opaque and isinstance(error, str) else error
-        if not self.opaque:
-            deeper = tuple((_DETAILS, *path) for path in self.paths)
-            return redacted(error, (*self.paths, *deeper))
-        brief = {name: error[name] for name in _OF_ERRORS if name in error}
-        return brief | ({"message": HIDDEN} if "message" in error else {})
 
     def _template(self, fields: dict[str, Any]) -> dict[str, Any]:
         if "input" not in fields and "input_base64" not in fields:
