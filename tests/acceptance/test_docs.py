@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,3 +175,15 @@ def test_the_celery_page_leads_to_what_there_is(word: str, page: str) -> None:
     lines = (DOCS / "migrate-from-celery.md").read_text().splitlines()
     (row,) = [line for line in lines if line.startswith(f"| `{word}")]
     assert f"({page})" in row
+
+
+def test_performance_md_has_the_figures_of_the_last_run_of_all_peers() -> None:
+    """The table shows the medians that `python -m bench.peers` wrote."""
+    report = json.loads((ROOT / "bench" / "results" / "peers.json").read_text())
+    page = (ROOT / "docs" / "performance.md").read_text()
+    for name, figures in report["medians"].items():
+        (row,) = re.findall(
+            rf"^\| (?:\*\*)?{re.escape(name)}(?:\*\*| \S+) \|(.*)\|$", page, re.MULTILINE
+        )
+        shown = [cell.strip() for cell in row.split("|")]
+        assert shown[:-1] == [f"{figure:,.0f}" for figure in figures.values()]
