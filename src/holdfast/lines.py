@@ -32,7 +32,7 @@ class Line(Generic[Item, Answer]):
         size_of: Callable[[Item], int] = _nothing,
         leave: Callable[[], object] = _nothing,
     ) -> None:
-        """Send up to so many items and bytes at once; `send` returns an answer for each.
+        """Bound the items and bytes that are sent at once; `send` returns an answer for each.
 
         `leave` is called whenever no item is left.
         """

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from typing import Any
 
 import msgspec
 
@@ -35,16 +34,13 @@ def _limit(memory_mb: int, seconds: int) -> None:
 
 def _load(archives: list[bytes]) -> None:
     from holdfast.host.components import Components, Sandbox, Services  # noqa: PLC0415
-    from holdfast.host.flows.runners import Runners  # noqa: PLC0415
+    from holdfast.host.flows.runners import READ_ONLY  # noqa: PLC0415
     from holdfast.host.loading import read_flows  # noqa: PLC0415
     from holdfast.host.packs import Trust, bundle, load_archive  # noqa: PLC0415
 
-    async def run(*_: Any) -> Any:
-        raise NotImplementedError
-
     main, *overlays = [load_archive(data, Trust(unsigned=True)) for data in archives]
     packs = bundle(main, overlays)
-    read_flows(packs, Runners(call=run, http=run, llm=run, provider=run, state=run))
+    read_flows(packs, READ_ONLY)
     box = Sandbox()
     asyncio.run(Components.load(packs, box, Services()))
 

@@ -33,7 +33,7 @@ from tests.support.dump import dump_keys
 
 HARNESS = "harness"
 WORKERS, CLIENTS = 2, 2
-#: At least so many calls come before the first fault, and until the last one is over.
+#: How many calls at least come before the first fault, and until the last one is over.
 CALLS = 20
 #: How long work may take to end once there are no more faults.
 DRAIN_S = 60.0

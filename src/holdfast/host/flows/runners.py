@@ -181,3 +181,13 @@ class Runners:
     def within(self, known: Known | None) -> Known:
         """Return what flows may refer to where these runners are."""
         return replace(known or Known(), kinds=self.kinds)
+
+
+async def _refuse(*_: Any) -> Any:
+    raise RuntimeError("flows that are only read do not run")
+
+
+#: For code that reads flows and runs none of their nodes.
+READ_ONLY: Runners = Runners(
+    call=_refuse, http=_refuse, llm=_refuse, provider=_refuse, state=_refuse
+)

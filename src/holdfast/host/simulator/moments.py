@@ -16,7 +16,7 @@ from holdfast.host.directing import directives_of
 from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.model import Flow
 from holdfast.host.flows.progress import FlowFailed
-from holdfast.host.flows.runners import Invocation, Runners
+from holdfast.host.flows.runners import READ_ONLY, Invocation, Runners
 from holdfast.host.flows.stages import Place
 from holdfast.host.loading import read_flows
 from holdfast.host.packs import Bundle, bundle, load_archive
@@ -241,13 +241,9 @@ async def _revision(engine: Engine, session: Session, revision_id: str | None) -
 
 
 def _load(archives: Sequence[bytes]) -> tuple[Bundle, Mapping[str, Flow]]:
-    async def nothing(*_: Any) -> Any:
-        raise NotImplementedError
-
     main, *overlays = [load_archive(data, ANYBODY, quiet=True) for data in archives]
     packs = bundle(main, overlays)
-    runners = Runners(call=nothing, http=nothing, llm=nothing, provider=nothing, state=nothing)
-    return packs, read_flows(packs, runners).flows
+    return packs, read_flows(packs, READ_ONLY).flows
 
 
 def _moment(rehearsal: Rehearsal, line: int, *, is_new: bool) -> Moment:
