@@ -22,7 +22,7 @@ from holdfast.model import bounds, checks
 from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Event, ExecutionId, NewExecution
 from holdfast.model.partitions import ROOT_SEPARATOR
-from holdfast.model.states import State
+from holdfast.model.states import FAILURES, State
 from holdfast.model.urls import check_url
 
 _INPUT = re.compile(r"[^\x00-\x1f\x7f]{1,128}\Z")
@@ -456,10 +456,6 @@ class CancelledGraph:
     failed: Sequence[ExecutionId] = ()
 
 
-#: Members in these states did not succeed.
-_BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
-
-
 #: The fields of a graph besides its shape.
 GRAPH_FIELDS = (
     "id",
@@ -478,7 +474,7 @@ def graph_failure(view: GraphView) -> GraphFailed:
     bad = {
         key: str(member.state)
         for key, member in view.members.items()
-        if member.state in _BAD and not member.spared
+        if member.state in FAILURES and not member.spared
     }
     shown = ", ".join(f"{key} {state}" for key, state in list(bad.items())[:5])
     message = f"graph {view.graph.id} ended as {view.graph.state}"

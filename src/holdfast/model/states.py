@@ -44,7 +44,9 @@ class State(StrEnum):
         return self in TERMINAL
 
 
-TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.EXPIRED, State.SKIPPED})
+#: The ends of a member of a graph that meet an edge on failure.
+FAILURES = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
+TERMINAL = FAILURES | {State.COMPLETED, State.SKIPPED}
 
 
 class Hold(StrEnum):

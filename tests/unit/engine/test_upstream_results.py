@@ -68,6 +68,16 @@ def test_an_edge_on_failure_passes_on_what_went_wrong() -> None:
     assert cancelled == b'{"p":{"id":"g~u","state":"cancelled","error":null,"reason":"why"}}'
 
 
+@pytest.mark.parametrize("end", [outcome(b'"fine"'), outcome(None, State.SKIPPED)])
+def test_an_edge_on_failure_passes_on_failures_only(end: Outcome) -> None:
+    """A join of any may start its member although other upstreams succeeded or were skipped."""
+    bad = outcome(None, State.CANCELLED)
+    edges = [passed("all[]", "f"), passed("all[]", "f"), passed("one", "f")]
+    found = merge(b"null", edges, [end, bad, end])
+    problem = b'{"id":"g~u","state":"cancelled","error":null,"reason":"why"}'
+    assert found == b'{"all":[' + problem + b"]}"
+
+
 def test_bytes_travel_as_base64() -> None:
     """JSON has no bytes."""
     assert merged(b"null", ("x", outcome(b"\x00\xff", content="image/png"))) == b'{"x":"AP8="}'
