@@ -60,8 +60,8 @@ fmt: $(READY) ## format the code and fix what can be fixed
 	@$(BIN)/ruff check -q --fix-only .
 	@$(BIN)/ruff format -q .
 
-bench: $(READY) ## measure; prints a table and writes bench/results/latest.json
-	@$(BIN)/python -m bench.run
+bench: $(READY) ## measure all, or PARTS="SDK graphs"; prints a table, writes bench/results/latest.json
+	@$(BIN)/python -m bench.run $(PARTS)
 
 chaos: $(READY) ## random faults: SEEDS=n fresh ones, or SEED=n again; TOPOLOGY=single|pair|cluster
 	@$(BIN)/python -m tests.chaos.seeded $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),30)) $(if $(TOPOLOGY),--topology $(TOPOLOGY))

@@ -4,7 +4,7 @@ The server, the worker and the store are processes of their own; the callers and
 in this one. Processor time counts what each of them does for a message, which a busy machine
 changes less than the rate.
 
-    python -m bench.channels
+    make bench PARTS=channels
 """
 
 from __future__ import annotations
@@ -150,12 +150,3 @@ async def _at_once(
     await asyncio.gather(*map(talk, range(SESSIONS)))
     await provider.wait(before + SESSIONS * count)
     return SESSIONS * count / (time.perf_counter() - start)
-
-
-if __name__ == "__main__":
-    from bench.run import run, table
-
-    async def _main() -> None:
-        print(table({"channels": await measure_channels()}))
-
-    run(_main())

@@ -22,6 +22,7 @@ from typing import Any
 
 from playwright.async_api import Browser, Page, Route, async_playwright
 
+from bench.report import machine
 from holdfast.engine import Engine, open_engine
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
@@ -296,8 +297,6 @@ def _p95(values: list[float]) -> float:
 
 def main() -> None:
     """Measure and print."""
-    from bench.run import machine  # noqa: PLC0415 - it imports this module
-
     figures: dict[str, Any] = asyncio.run(measure_console(sys.argv[1:]))
     print(json.dumps({"machine": machine(), "results": {"console": figures}}, indent=2))
 

@@ -194,12 +194,3 @@ async def measure_http() -> dict[str, float]:
             for connection in connections:
                 connection.close()
     return figures
-
-
-if __name__ == "__main__":
-    from bench.run import run, table
-
-    async def _main() -> None:
-        print(table({"HTTP": await measure_http()}))
-
-    run(_main())

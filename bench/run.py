@@ -7,24 +7,18 @@ same client and batching in the same run: the machines are noisy, ratios less so
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import os
-import platform
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Coroutine
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
 from statistics import median, quantiles
 from typing import Any
 
 from bench import workloads
 from bench.archive import measure_archive, measure_leases
 from bench.channels import measure_channels
+from bench.cluster import measure_cluster
 from bench.components import measure_components
 from bench.console import measure_console
 from bench.conversations import measure_conversations
@@ -37,29 +31,19 @@ from bench.limits import measure_limits
 from bench.logs import measure_logs
 from bench.pages import measure_pages
 from bench.queues import measure_queues, queue_costs
+from bench.report import RESULTS, Figures, machine, run, table
 from bench.routing import measure_routing
 from bench.sdk import measure_sdk
 from bench.streams import measure_streams
 from bench.waits import measure_waits
 from holdfast.engine import Engine, open_engine
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (100, 4096)
 COUNT = 20_000
 WAKE_ROUNDS = 500
 ARCHIVED = 100_000
 
-Figures = dict[str, float]
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run on uvloop if it is installed."""
-    try:
-        import uvloop  # noqa: PLC0415
-    except ImportError:
-        asyncio.run(main)
-    else:
-        uvloop.run(main)
+Part = Callable[[], Awaitable[Figures]]
 
 
 async def info(engine: Engine, section: str, field: str) -> float:
@@ -112,117 +96,77 @@ async def measure_wake_up(engine: Engine) -> Figures:
     }
 
 
-async def measure(results: dict[str, Figures], *, backlog: int) -> None:
-    """Run everything on fresh embedded stores with fsync=always."""
-    for size in SIZES:
-        async with _fresh_engine() as engine:
-            print(f"executions with {size} B input ...", flush=True)
-            results[f"{size} B input"] = await measure_size(engine, size)
-    async with _fresh_engine() as engine:
-        print("wake-up of an idle worker ...", flush=True)
-        results["latency"] = await measure_wake_up(engine)
-    async with _fresh_engine() as engine:
-        print("streams ...", flush=True)
-        results["streams"] = await measure_streams(engine)
-        print("budgets and quotas ...", flush=True)
-        results["limits"] = await measure_limits(engine)
-    print("tasks of the SDK ...", flush=True)
-    results["SDK"] = await measure_sdk()
-    print("log lines of tasks ...", flush=True)
-    results["logs"] = await measure_logs()
-    print("waiting for signals ...", flush=True)
-    results["waiting"] = await measure_waits()
-    print("channels ...", flush=True)
-    results["channels"] = await measure_channels()
-    print("conversations ...", flush=True)
-    results["conversations"] = await measure_conversations()
-    print("graphs of tasks ...", flush=True)
-    results["graphs"] = await measure_graphs()
-    print("flows ...", flush=True)
-    results["flows"] = await measure_flows()
-    print("isolation of tenants ...", flush=True)
-    results["isolation"] = await measure_isolation()
-    print("components ...", flush=True)
-    results["components"] = await measure_components()
-    async with _fresh_engine() as engine:
-        print("routing ...", flush=True)
-        results["routing"] = await measure_routing(engine)
-    async with _fresh_engine() as engine:
-        print("message queues ...", flush=True)
-        results["queues"] = await measure_queues(engine)
-        if backlog:
-            results["queues, us per message"] = await queue_costs(engine, backlog)
-    async with _fresh_engine() as engine:
-        print("writer leases ...", flush=True)
-        results["writer leases"] = await measure_leases(engine)
-        print(f"archive of {ARCHIVED:,} executions ...", flush=True)
-        results["archive"] = await measure_archive(engine, ARCHIVED)
-    print("the HTTP server ...", flush=True)
-    results["HTTP"] = await measure_http()
-    results["pages"] = await measure_pages() | await measure_console()
-    if backlog:
-        async with _fresh_engine() as engine:
-            print(f"cost per call with up to {backlog:,} waiting ...", flush=True)
-            results["us per call by backlog"] = await flat_costs(engine, backlog)
+def _on_engine(work: Callable[..., Awaitable[Figures]], *options: int) -> Part:
+    async def part() -> Figures:
+        with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
+            async with open_engine(f"embedded://{folder}") as engine:
+                return await work(engine, *options)
+
+    return part
 
 
-class _fresh_engine:  # noqa: N801 - used like a function
-    def __init__(self) -> None:
-        self._folder = tempfile.mkdtemp(prefix="holdfast-bench-")
-        self._engine = open_engine(f"embedded://{self._folder}")
-
-    async def __aenter__(self) -> Engine:
-        return await self._engine.__aenter__()
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._engine.__aexit__(*error)  # type: ignore[arg-type]
-        shutil.rmtree(self._folder, ignore_errors=True)
+async def _measure_pages() -> Figures:
+    return await measure_pages() | await measure_console()
 
 
-def machine() -> dict[str, Any]:
-    """Describe the machine of this run."""
-    git = shutil.which("git") or "git"
-    commit = subprocess.run(
-        [git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    cpuinfo = Path("/proc/cpuinfo")
-    models = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else []
+def parts(backlog: int) -> dict[str, Part]:
+    """Return all parts by name, in the order of the table."""
+    deep = {
+        "queues, us per message": _on_engine(queue_costs, backlog),
+        "us per call by backlog": _on_engine(flat_costs, backlog),
+    }
     return {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit.stdout.strip(),
-        "cpu": models[0] if models else platform.processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "fsync": "always",
-        "executions": COUNT,
+        **{f"{size} B input": _on_engine(measure_size, size) for size in SIZES},
+        "latency": _on_engine(measure_wake_up),
+        "cluster": measure_cluster,
+        "streams": _on_engine(measure_streams),
+        "limits": _on_engine(measure_limits),
+        "SDK": measure_sdk,
+        "logs": measure_logs,
+        "waiting": measure_waits,
+        "channels": measure_channels,
+        "conversations": measure_conversations,
+        "graphs": measure_graphs,
+        "flows": measure_flows,
+        "isolation": measure_isolation,
+        "components": measure_components,
+        "routing": _on_engine(measure_routing),
+        "queues": _on_engine(measure_queues),
+        "writer leases": _on_engine(measure_leases),
+        "archive": _on_engine(measure_archive, ARCHIVED),
+        "HTTP": measure_http,
+        "pages": _measure_pages,
+        **(deep if backlog else {}),
     }
 
 
-def table(results: dict[str, Figures]) -> str:
-    """Format the results as a table."""
-    lines = []
-    for title, figures in results.items():
-        lines.append(f"\n{title}")
-        for name, value in figures.items():
-            shown = f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
-            lines.append(f"  {name:<44}{shown:>12}")
-    return "\n".join(lines)
+async def measure(chosen: Mapping[str, Part], results: dict[str, Figures]) -> None:
+    """Measure parts, each on fresh embedded stores with fsync=always."""
+    for name, part in chosen.items():
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        results[name] = await part()
 
 
 def main() -> None:
     """Measure, print and save the results."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("part", nargs="*", help="measure these only, and keep latest.json")
     parser.add_argument("--backlog", type=int, default=1_000_000, help="0 skips it")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
+    known = parts(options.backlog)
+    if unknown := [name for name in options.part if name not in known]:
+        parser.error(f"there is no part {unknown[0]!r}; the parts are {'; '.join(known)}")
+    chosen = {name: known[name] for name in options.part} or known
     results: dict[str, Figures] = {}
     try:
-        run(measure(results, backlog=options.backlog))
+        run(measure(chosen, results))
     except KeyboardInterrupt:
         print("interrupted; what was measured so far:", file=sys.stderr)
-    report = {"machine": machine(), "results": results}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "latest.json").write_text(json.dumps(report, indent=2) + "\n")
+    report = {"machine": machine(), "executions": COUNT, "results": results}
+    if not options.part:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / "latest.json").write_text(json.dumps(report, indent=2) + "\n")
     print(json.dumps(report, indent=2) if options.json else table(results))
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from bench.peers.contest import Stalled, measure
 from bench.peers.environments import NotInstalled, python_of, versions_of
 from bench.peers.peer import PEERS, Peer
-from bench.run import RESULTS, machine
+from bench.report import RESULTS, machine
 from holdfast.testing.servers import start_server
 
 Samples = dict[str, list[dict[str, float]]]

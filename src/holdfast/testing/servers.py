@@ -77,9 +77,11 @@ def _wait_ready(server: TestServer) -> None:
 
 
 @contextlib.contextmanager
-def start_cluster(primaries: int = 3, replicas: int = 0) -> Iterator[list[TestServer]]:
+def start_cluster(
+    *options: str, primaries: int = 3, replicas: int = 0
+) -> Iterator[list[TestServer]]:
     """Run a cluster: the primaries first, then the replicas of each in turn."""
-    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", *options)
     with contextlib.ExitStack() as stack:
         nodes = [
             stack.enter_context(start_server(*options)) for _ in range(primaries * (1 + replicas))
