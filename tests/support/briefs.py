@@ -1,4 +1,4 @@
-"""Briefs, the records of plain executions, read behind the store's back (lua/lib/core/brief.lua)."""
+"""Records of executions and their short form (lua/lib/core/brief.lua), behind the store's back."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import re
 
 import msgspec
 
+from holdfast.store.store import Store
+
 _STATES = {b"w": b"waiting", b"a": b"active", b"c": b"completed", b"r": b"completed"}
 _BRIEF = re.compile(
-    rb"(?P<letter>.)(?P<head>[^\n]*)\n(?P<place>[^\n]*)\n(?P<born>\d+) (?P<size>\S+) (?P<extras>\d+)\n"
+    rb"(?P<letter>.)(?P<head>[^\n]*)\n(?P<place>[^\n]*)\n"
+    rb"(?P<born>\d+) (?P<size>\S+) (?P<extras>\d+)\n"
 )
 
 
@@ -35,3 +38,21 @@ def read_brief(text: bytes) -> dict[bytes, bytes]:
     if letter == b"c":
         record[b"result"] = text[at:]
     return record
+
+
+async def record_of(store: Store, execution_id: str) -> dict[bytes, bytes]:
+    """Return the record of an execution, in whichever form it is."""
+    key = f"{store.tag_of(execution_id)}:x:{execution_id}"
+    if (await store.client.call(["TYPE", key])) == b"string":
+        return read_brief(await store.client.call(["GET", key]))
+    flat = await store.client.call(["HGETALL", key])
+    return flat if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+async def plant(store: Store, execution_id: str, name: str, value: str) -> None:
+    """Write a field of a record, which becomes a hash."""
+    key = f"{store.tag_of(execution_id)}:x:{execution_id}"
+    record = await record_of(store, execution_id)
+    fields = [part for pair in record.items() for part in pair]
+    await store.client.call(["DEL", key])
+    await store.client.call(["HSET", key, *fields, name, value])
