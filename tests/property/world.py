@@ -27,6 +27,7 @@ from holdfast.store.valkey.urls import StoreUrl
 from holdfast.store.waitpoints import Waitpoints
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.servers import start_server
+from tests.support.briefs import read_brief
 
 T = TypeVar("T")
 
@@ -170,7 +171,9 @@ class World:
             name = key.decode()
             part = name.split("}:", 1)[1]
             if part != "clock" and not part.startswith(("claim:", "batch:")):
-                found[name] = _shaped(kind, content)
+                value = _shaped(kind, content)
+                is_brief = kind == b"string" and part.startswith("x:")
+                found[name] = read_brief(value) if is_brief else value
         return found
 
 

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import valkey
 
+from tests.support.briefs import read_brief
+
 
 class Server(Protocol):
     """A server that can be read without the store."""
@@ -41,4 +43,5 @@ def _read(client: Any, key: bytes) -> Any:
         return client.lrange(key, 0, -1)
     if kind == b"stream":
         return client.xrange(key)
-    return client.get(key)
+    text = client.get(key)
+    return read_brief(text) if b"}:x:" in key else text

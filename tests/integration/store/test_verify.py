@@ -14,6 +14,7 @@ from holdfast.store.verify.checking import family_of, scope_of, violations
 from holdfast.store.verify.walking import Found, Walk
 from holdfast.testing.clock import Clock
 from tests.support import full_store, queues
+from tests.support.briefs import plant
 from tests.support.lifecycle import Dump, claim_in, claim_one, create_one
 
 Contents = dict[str, Any]
@@ -140,9 +141,8 @@ async def test_counts_owners_and_leases(filled: Store, dump: Dump) -> None:
         ("ZREM", f"{home}:timers", f"x:{running.id}"),
         ("HSET", f"{filled.quota_tag('slots')}:held:slots", gone, "1"),
         ("SET", f"{home}:i:nobody", "input"),
-        ("HSET", f"{home}:x:{running.id}", "hold", "pause"),
     ]
-    for command in plants[:-1]:
+    for command in plants:
         await filled.client.call(command)
     found = await verify(filled)
     kinds = sorted(one.drift.kind for one in found)
@@ -150,7 +150,7 @@ async def test_counts_owners_and_leases(filled: Store, dump: Dump) -> None:
     assert all(one.repaired for one in await verify(filled, fix=True))
     assert await verify(filled) == []
     # What is wrong within a record is reported, and left alone.
-    await filled.client.call(plants[-1])
+    await plant(filled, running.id, "hold", "pause")
     left = await verify(filled, fix=True)
     assert {(one.drift.kind, one.repaired) for one in left} == {("record", False)}
 

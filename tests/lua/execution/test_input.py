@@ -24,10 +24,10 @@ async def test_an_input_comes_back_byte_for_byte(store: Store, payload: bytes) -
 
 async def test_a_large_input_does_not_swell_the_record(store: Store, dump: Dump) -> None:
     """It has a key of its own, so the record keeps its compact form."""
-    execution_id = await create_one(store, input=b"x" * 65)
+    execution_id = await create_one(store, input=b"x" * 257)
     found = dump()
     tag = store.tag_of(execution_id)
-    assert found[f"{tag}:i:{execution_id}"] == b"x" * 65
+    assert found[f"{tag}:i:{execution_id}"] == b"x" * 257
     assert b"input" not in found[f"{tag}:x:{execution_id}"]  # type: ignore[operator]
 
 

@@ -10,6 +10,7 @@ from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewWaitpoint, WaitpointState
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.briefs import plant
 from tests.support.invariants import violations
 from tests.support.lifecycle import (
     WAYS_TO_LOSE,
@@ -163,8 +164,7 @@ async def test_it_expires_at_its_millisecond(store: Store, clock: Clock, dump: D
 async def test_there_is_a_most(store: Store, dump: Dump) -> None:
     """The last one that fits can be made, and its call repeated; one more cannot."""
     claim = await run_one(store)
-    record = f"{store.tag_of(claim.id)}:x:{claim.id}"
-    await store.client.call(["HSET", record, "waitpoints", "9999"])
+    await plant(store, claim.id, "waitpoints", "9999")
     last = await prepare_one(store, claim, "last")
     assert last.id == f"{claim.id}~w10000"
     call = prepare_one(store, claim, "more")

@@ -16,6 +16,7 @@ from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.model.waitpoints import WAIT_REASONS, Effect, NewWaitpoint, WaitpointState
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.briefs import plant
 from tests.support.invariants import violations
 from tests.support.lifecycle import (
     WAYS_TO_LOSE,
@@ -393,8 +394,7 @@ async def test_unknown_waitpoints(store: Store, dump: Dump) -> None:
 async def test_there_is_a_most(store: Store, dump: Dump) -> None:
     """One that exists needs no room; a new one does."""
     claim = await run_one(store)
-    record = f"{store.tag_of(claim.id)}:x:{claim.id}"
-    await store.client.call(["HSET", record, "waitpoints", "9999"])
+    await plant(store, claim.id, "waitpoints", "9999")
     last = await prepare_one(store, claim, "last")
     call = suspend(store, claim, last, "more")
     await refused(call, TooManyWaitpoints, dump, id=claim.id, limit=10_000)

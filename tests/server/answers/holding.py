@@ -12,6 +12,7 @@ from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from tests.server.answers.recipes import ROUTES, Stage, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request, activity, conversation
+from tests.support.briefs import plant
 
 RENEW = "POST /v1/leases:renew"
 COMPLETE_MANY = "POST /v1/leases:complete"
@@ -131,15 +132,14 @@ async def _steps(stage: Stage, name: str) -> Request:
     steps = [part for n in range(10_000) for part in (f"s{n}", "1 1 {}")]
     tag = stage.engine.store.tag_of(claim.id)
     await stage.write("HSET", f"{tag}:s:{claim.id}", *steps)
-    await stage.write("HSET", f"{tag}:x:{claim.id}", "steps", "10000")
+    await plant(stage.engine.store, claim.id, "steps", "10000")
     return await _holding(stage, name, claim)
 
 
 @way("too_many_waitpoints", PREPARE, SUSPEND)
 async def _waitpoints(stage: Stage, name: str) -> Request:
     claim = await stage.claimed()
-    record = f"{stage.engine.store.tag_of(claim.id)}:x:{claim.id}"
-    await stage.write("HSET", record, "waitpoints", "10000")
+    await plant(stage.engine.store, claim.id, "waitpoints", "10000")
     return await _holding(stage, name, claim)
 
 

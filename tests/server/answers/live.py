@@ -9,6 +9,7 @@ import httpx
 from tests.server.answers.open_calls import two_that_wait
 from tests.server.answers.recipes import Stage, way
 from tests.server.samples import Request
+from tests.support.briefs import plant
 
 SEND = "POST /v1/executions/{id}/signals"
 RECEIVE = "POST /v1/executions/{id}/receive"
@@ -19,8 +20,7 @@ MOST_BYTES = 8 << 20
 @way("inbox_full", SEND)
 async def _full(stage: Stage, name: str) -> Request:
     claim = await stage.claimed()
-    key = f"{stage.engine.store.tag_of(claim.id)}:x:{claim.id}"
-    await stage.write("HSET", key, "mail_bytes", str(MOST_BYTES))
+    await plant(stage.engine.store, claim.id, "mail_bytes", str(MOST_BYTES))
     return await stage.request(name, {"id": claim.id})
 
 

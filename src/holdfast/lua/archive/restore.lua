@@ -5,7 +5,7 @@
 --- @ok STATE
 --- @no id_conflict
 --- @flags write
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/core/settings lib/admin/archive
+--- @requires lib/core/record lib/core/clock lib/core/reply lib/core/settings lib/admin/archive
 
 --- The record and the sections, each with its values.
 local function read(args)
@@ -35,7 +35,7 @@ local function run(tag, args)
   local id, archived = args[1], args[2]
   local now = clock.now(tag)
   local rec, sections = read(args)
-  local found = server.call('HMGET', keys.record(tag, id), 'born', 'state')
+  local found = record.get(tag, id, 'born', 'state')
   if found[1] == rec.born then return { 'ok', found[2] } end
   if found[1] then return reply.no('id_conflict', 'id', id) end
 

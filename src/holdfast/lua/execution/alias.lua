@@ -6,7 +6,7 @@
 --- @ok bound ID | taken ID
 --- @no idempotency_conflict
 --- @flags write
---- @requires lib/core/keys lib/core/reply
+--- @requires lib/core/keys lib/core/record lib/core/reply
 
 local function run(tag, args)
   local tenant, key, derived, id, digest, ttl_ms, gone = unpack(args)
@@ -16,7 +16,7 @@ local function run(tag, args)
   if bound then
     other, other_digest = bound:match('^(%S+) (%S+)$')
   else
-    other_digest = server.call('HGET', keys.record(tag, derived), 'digest')
+    other_digest = record.get(tag, derived, 'digest')[1]
     other = other_digest and derived
   end
   if other == gone then other = nil end

@@ -23,7 +23,7 @@ local function run(tag, args)
   local known = server.call('GET', memory)
   if known then return claims.again(tag, request, known) end
 
-  local left = tonumber(max)
+  local left, taken = tonumber(max), 0
   local wanted = { lanes = lanes_csv, capabilities = capabilities, kinds = kinds, only = only, most = left }
   local open = lanes.open(tag, wanted, now)
   local claimed, ids, opened, granted = { 'ok' }, {}, {}, {}
@@ -43,14 +43,14 @@ local function run(tag, args)
       end
     end
     if leased then
-      ids[#ids + 1] = id
-      left = left - 1
+      taken, left = taken + 1, left - 1
+      ids[taken] = id
     end
   end
   lanes.close(tag, open)
   first_claims.close(tag, first, claimed)
   if #opened > 0 then claims.settle(tag, opened, now) end
   if #granted > 0 then timers.arm_many(tag, granted, now) end
-  if #ids > 0 then claims.remember(memory, ids) end
+  if taken > 0 then claims.remember(memory, ids) end
   return claimed
 end

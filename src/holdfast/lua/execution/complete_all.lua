@@ -6,7 +6,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event completed
 --- @flags allow-oom @owned items
---- @requires lib/core/clock lib/core/record lib/core/ownership lib/execution/lease
+--- @requires lib/core/clock lib/core/keys lib/core/record lib/core/ownership lib/execution/lease
 --- @requires lib/execution/finish lib/execution/plain_ends lib/stream/carried
 
 local OK = { 'ok' }
@@ -22,19 +22,54 @@ local function complete(tag, id, fence, result, content_type, last, call)
   return OK
 end
 
-local function run(tag, args, tenant)
-  local call, answers, i = plain_ends.open(clock.now(tag)), { 'ok' }, 1
+--- The positions of items in the arguments, the keys of their records, and where those are that nothing but a result
+--- accompanies: not two of one execution.
+local function survey(tag, args)
+  local places, records, bare, known, i, size = {}, {}, {}, {}, 1, 0
   while i <= #args do
-    local id, fence, result, content_type, count = unpack(args, i, i + 4)
-    i = i + 5
-    local last
-    if count ~= '0' then
-      last = carried.frames(args, i, count)
-      i = i + 5 * count
-    end
-    local answer = tenant and ownership.execution(tag, id, tenant)
-    if not answer and plain_ends.complete(tag, id, fence, result, content_type, last, call) then answer = OK end
-    answers[#answers + 1] = answer or complete(tag, id, fence, result, content_type, last, call)
+    local id, count = args[i], args[i + 4]
+    size = size + 1
+    places[size], records[size] = i, keys.record(tag, id)
+    bare[size] = count == '0' and args[i + 3] == '' and not known[id]
+    known[id] = true
+    i = i + 5 + (count ~= '0' and 5 * count or 0)
+  end
+  return places, records, bare
+end
+
+--- Unfold the brief of an execution that this holder runs. Returns whether it was one.
+local function unfold(tag, id, fence)
+  local rec = record.read_brief(tag, id)
+  if not rec or rec.state ~= 'active' or rec.fence ~= fence then return false end
+  record.unfold(tag, id, rec)
+  return true
+end
+
+--- End an execution by its record, or refuse to.
+local function end_one(tag, args, i, has_brief, tenant, call)
+  local id, fence, result, content_type, count = unpack(args, i, i + 4)
+  local last = count ~= '0' and carried.frames(args, i + 5, count) or nil
+  local refusal = tenant and ownership.execution(tag, id, tenant)
+  if refusal then return refusal end
+  local has_hash = not has_brief or unfold(tag, id, fence)
+  if has_hash and plain_ends.complete(tag, id, fence, result, content_type, last, call) then return OK end
+  return complete(tag, id, fence, result, content_type, last, call)
+end
+
+local function run(tag, args, tenant)
+  local call, answers = plain_ends.open(clock.now(tag)), { 'ok' }
+  local places, records, bare = survey(tag, args)
+  local briefs = server.call('MGET', unpack(records))
+  for n, i in ipairs(places) do
+    local text = bare[n] and briefs[n]
+    local ended = text and plain_ends.complete_brief(
+      tag, args[i], records[n], text, args[i + 1], args[i + 2], tenant, call
+    )
+    answers[n + 1] = ended and OK
+  end
+  plain_ends.write(call)
+  for n, i in ipairs(places) do
+    answers[n + 1] = answers[n + 1] or end_one(tag, args, i, briefs[n], tenant, call)
   end
   plain_ends.close(tag, call)
   return answers

@@ -12,6 +12,7 @@ local function run(tag, args)
   if not rec then return refusal end
   if tonumber(rec.continued or 0) > continued then return { 'ok', tonumber(rec.continued) } end
 
+  record.unfold(tag, id, rec)
   server.call('UNLINK', keys.steps(tag, id), keys.input(tag, id), keys.note(tag, id))
   record.clear(tag, id, rec, { 'steps', 'input', 'resumed', 'failures', 'pct', 'progress_at', 'tail' })
   local changes = { 'continued', continued + 1 }

@@ -10,6 +10,9 @@
 --- @requires lib/core/keys lib/core/clock lib/execution/birth lib/core/index lib/execution/ready
 --- @requires lib/core/settings lib/core/stamps lib/core/timers lib/admin/schedules lib/limit/limits
 --- @requires lib/execution/windows lib/execution/children lib/deploy/needs lib/core/cohorts
+--- @requires lib/core/brief lib/core/record
+
+local CREATED = { 'created', 'waiting' }
 
 --- The answer for an id that is taken: by the same call, by the same content, or by other content.
 local function answer_taken(id, found, item)
@@ -30,7 +33,7 @@ local function find_taken(tag, item, input, is_new, now)
     if other ~= id then return { 'duplicate', other, '' } end
   end
   if is_new then return nil end
-  local found = server.call('HMGET', keys.record(tag, id), 'state', 'digest', 'nonce')
+  local found = record.get(tag, id, 'state', 'digest', 'nonce')
   if not found[1] then return nil end
   return answer_taken(id, { state = found[1], digest = found[2], nonce = found[3] }, item)
 end
@@ -46,26 +49,38 @@ local function refuse(tag, item, lane)
   return nil
 end
 
---- Decode the items. Returns them, and whether none of their ids is taken.
+--- Decode the items. Returns them, the keys of their records, and whether none of these is taken.
 local function decode(tag, args)
-  local items, records = {}, {}
+  local items, records, size = {}, {}, 0
   for i = 1, #args, 2 do
     local item = cmsgpack.unpack(args[i])
-    items[#items + 1] = item
-    records[#records + 1] = keys.record(tag, item.id)
+    size = size + 1
+    items[size], records[size] = item, keys.record(tag, item.id)
   end
-  return items, server.call('EXISTS', unpack(records)) == 0
+  return items, records, server.call('EXISTS', unpack(records)) == 0
 end
 
---- Create an execution; returns its state. `new` collects what is listed together: executions that are
---- ready and have nothing particular by cohort.
+--- Write the briefs of new executions that were collected so far.
+local function write_briefs(new)
+  if new.size == 0 then return end
+  server.call('MSET', unpack(new.briefs))
+  new.briefs, new.size = {}, 0
+end
+
+--- Create an execution of a simple item. `new` collects its brief, and by cohort what is listed together.
+local function create_simple(tag, item, key, extras, input, stamp, new)
+  local id, size, born = item.id, new.size, brief.stamp(stamp, new.stamps)
+  local cohort = cohorts.of(new.cohorts, item.tenant, item.lane, item.kind)
+  cohort.place = cohort.place or brief.place(item.tenant, item.lane, item.kind)
+  cohorts.add(cohort, id, born)
+  new.briefs[size + 1] = key
+  new.briefs[size + 2] = birth.brief(tag, id, cohort.place, born, extras, input, new.inputs)
+  new.size = size + 2
+end
+
+--- Create any other execution; returns its state.
 local function create(tag, item, input, now, stamp, new)
   local id = item.id
-  local is_simple = not new.ruled and not children.parent_of(id)
-  if is_simple and birth.store_simple(tag, item, stamp, input, new.inputs) then
-    cohorts.add(cohorts.of(new.cohorts, item.tenant, item.lane, item.kind), id, stamp)
-    return 'waiting'
-  end
   if new.ruled then item.limits = limits.resolve(tag, item) end
   local rec = birth.compose(item, now, stamp, new.priority_us)
   if item.schedule then schedules.fire(tag, item, rec) end
@@ -83,6 +98,7 @@ end
 
 --- Write the inputs of new executions that have keys of their own, and list all.
 local function list(tag, new)
+  write_briefs(new)
   if #new.inputs > 0 then server.call('MSET', unpack(new.inputs)) end
   index.move_many(tag, new.others)
   ready.add_many(tag, new.ready)
@@ -96,21 +112,29 @@ local function run(tag, args)
   local now = clock.now(tag)
   local first = stamps.next(tag, now)
   local stamp = first
-  local items, all_new = decode(tag, args)
-  local new = { cohorts = {}, others = {}, ready = {}, inputs = {} }
+  local items, records, all_new = decode(tag, args)
+  local new = { cohorts = {}, others = {}, ready = {}, inputs = {}, briefs = {}, size = 0, stamps = {} }
   new.priority_us, new.ruled = settings.priority_us(tag), settings.has_rules(tag)
   local answers, lanes, ids = { 'ok' }, {}, {}
   for i, item in ipairs(items) do
     local id, lane, input = item.id, item.lane, args[2 * i]
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
+    local extras = not new.ruled and not children.parent_of(id) and birth.extras(item)
+    -- Other items may look up executions of this call.
+    if not extras or ids[id] then write_briefs(new) end
     local answer = find_taken(tag, item, input, all_new and not ids[id], now)
     answer = answer or refuse(tag, item, lanes[lane])
     if item.schedule then answer = schedules.turn(tag, item, answer, now) end
     if not answer then
-      answer = { 'created', create(tag, item, input, now, stamp, new) }
+      if extras then
+        create_simple(tag, item, records[i], extras, input, stamp, new)
+        answer = CREATED
+      else
+        answer = { 'created', create(tag, item, input, now, stamp, new) }
+      end
       stamp, ids[id] = stamp + 1, true
     end
-    answers[#answers + 1] = answer
+    answers[i + 1] = answer
   end
   if stamp > first then
     stamps.take(tag, stamp - 1)

@@ -4,10 +4,10 @@
 --- @ok TENANT
 --- @no execution_not_found
 --- @flags no-writes @owned execution
---- @requires lib/core/keys lib/core/reply
+--- @requires lib/core/record lib/core/reply
 
 local function run(tag, args)
-  local tenant = server.call('HGET', keys.record(tag, args[1]), 'tenant')
+  local tenant = record.get(tag, args[1], 'tenant')[1]
   if not tenant then return reply.no('execution_not_found', 'id', args[1]) end
   return { 'ok', tenant }
 end

@@ -4,7 +4,7 @@
 --- @arg reads as of `read`, then the repairs: how many values, the command, the key and the rest
 --- @ok mended | changed
 --- @flags allow-oom
---- @requires lib/verify/reads lib/core/wake
+--- @requires lib/verify/reads lib/core/wake lib/core/record
 
 local ALLOWED = {
   ZADD = true,
@@ -24,6 +24,11 @@ local function announce(tag, key)
   if key:match('^open:') then wake.lane(tag, 'messages') end
 end
 
+local function unfold(tag, id)
+  local rec = record.read_brief(tag, id)
+  if rec then record.unfold(tag, id, rec) end
+end
+
 local function run(tag, args)
   local count = tonumber(args[2])
   local _, digest = reads.all(tag, args, 3, count)
@@ -32,6 +37,7 @@ local function run(tag, args)
   while i <= #args do
     local width, verb, key = tonumber(args[i]), args[i + 1], args[i + 2]
     if not ALLOWED[verb] then error('verify: no repair uses ' .. verb) end
+    if key:find('^x:') then unfold(tag, key:sub(3)) end
     server.call(verb, tag .. ':' .. key, unpack(args, i + 3, i + width))
     announce(tag, key)
     i = i + width + 1

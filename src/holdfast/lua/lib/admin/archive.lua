@@ -80,7 +80,7 @@ function archive.export(tag, id, rec)
   for _, section in ipairs(SECTIONS) do
     local name, key, read, _, owned = unpack(section)
     if owned(rec) then
-      local value = read_section(read, key(tag, id))
+      local value = record.in_brief(rec, name) or read_section(read, key(tag, id))
       if value and #value > 0 then
         sections[#sections + 1] = name
         sections[#sections + 1] = value

@@ -1,11 +1,11 @@
 --- Calls on behalf of one tenant: what belongs to another tenant looks missing. The composer puts
 --- these checks before functions whose header says that they are about something owned.
---- @requires lib/core/keys lib/core/reply
+--- @requires lib/core/keys lib/core/record lib/core/reply
 local ownership = {}
 
 --- nil if the execution is the tenant's, else the refusal of one that does not exist.
 function ownership.execution(tag, id, tenant)
-  if server.call('HGET', keys.record(tag, id), 'tenant') == tenant then return nil end
+  if record.get(tag, id, 'tenant')[1] == tenant then return nil end
   return reply.no('execution_not_found', 'id', id)
 end
 

@@ -1,11 +1,9 @@
---- The record of an execution: one hash, small values only, so that it keeps its compact encoding.
+--- The record of an execution: one hash, small values only, so that it keeps its compact encoding; or, as long as
+--- nothing particular happens to it, one string (lib/core/brief), which a change unfolds to the hash.
 --- `due` is when its state ends on its own: the lease of an active execution expires, a delayed one
 --- starts, an ended one is removed, one that a limit holds back is examined again.
---- @requires lib/core/keys
+--- @requires lib/core/keys lib/core/brief
 local record = {}
-
--- Values longer than this would turn the hash into its large encoding (hash-max-listpack-value).
-local INLINE_BYTES = 64
 
 -- Fields that no end of an execution looks at, and those that every record has. A record with no others is
 -- `plain`: most are, and their ends are short.
@@ -34,14 +32,45 @@ local function unstarted(tag, rec, flat)
   return rec, flat
 end
 
+--- The record of an execution that has a brief, as a table and as a flat list, or nil.
+function record.read_brief(tag, id)
+  -- Other than GET, this is no error if the record is a hash.
+  local text = server.call('MGET', keys.record(tag, id))[1]
+  if not text then return nil end
+  return brief.read(text)
+end
+
 --- All fields as a table and as the flat list of the store, or nil if there is no such execution.
 function record.read(tag, id)
-  local flat = server.call('HGETALL', keys.record(tag, id))
+  local rec, flat = record.read_brief(tag, id)
+  if rec then return rec, flat end
+  flat = server.call('HGETALL', keys.record(tag, id))
   if #flat == 0 then return nil end
-  local rec = {}
+  rec = {}
   for i = 1, #flat, 2 do rec[flat[i]] = flat[i + 1] end
   if rec.state == 'staged' then return unstarted(tag, rec, flat) end
   return rec, flat
+end
+
+--- The values of some fields, as HMGET returns them.
+function record.get(tag, id, ...)
+  local rec, values = record.read_brief(tag, id), {}
+  if not rec then return server.call('HMGET', keys.record(tag, id), ...) end
+  for i = 1, select('#', ...) do values[i] = rec[select(i, ...)] or false end
+  return values
+end
+
+--- Turn the brief of `rec` into a hash, if it has one.
+function record.unfold(tag, id, rec)
+  local folded = brief.folded(rec)
+  if not folded then return end
+  local key = keys.record(tag, id)
+  server.call('DEL', key)
+  server.call('HSET', key, unpack(folded.flat))
+  local payloads = folded.payloads
+  if payloads.input then server.call('SET', keys.input(tag, id), payloads.input) end
+  if payloads.result then server.call('SET', keys.result(tag, id), payloads.result) end
+  setmetatable(rec, nil)
 end
 
 --- Whether all names of a flat list of names and values are plain.
@@ -52,8 +81,24 @@ function record.is_plain(flat)
   return true
 end
 
+--- Write the number of steps to a brief. Returns false if the changes are others.
+local function count_steps(tag, id, rec, changes)
+  if #changes > 2 or changes[1] ~= 'steps' then return false end
+  local folded, number = brief.folded(rec), changes[2]
+  folded.text = brief.with_steps(folded.text, number)
+  server.call('SET', keys.record(tag, id), folded.text)
+  folded.flat[#folded.flat + 1] = 'steps'
+  folded.flat[#folded.flat + 1] = number
+  rec.steps = number
+  return true
+end
+
 --- Write `changes` (name, value pairs) to the store and to `rec`.
 function record.write(tag, id, rec, changes)
+  if brief.folded(rec) then
+    if count_steps(tag, id, rec, changes) then return end
+    record.unfold(tag, id, rec)
+  end
   if rec.plain == '1' and not record.is_plain(changes) then
     changes[#changes + 1] = 'plain'
     changes[#changes + 1] = '0'
@@ -64,6 +109,8 @@ end
 
 --- Set a field that is not plain in a record that was not read.
 function record.mark(tag, id, name)
+  local rec = record.read(tag, id)
+  if rec then record.unfold(tag, id, rec) end
   server.call('HSET', keys.record(tag, id), name, '1', 'plain', '0')
 end
 
@@ -78,7 +125,9 @@ function record.clear(tag, id, rec, names)
       rec[name] = nil
     end
   end
-  if present then server.call('HDEL', keys.record(tag, id), unpack(present)) end
+  if not present then return end
+  record.unfold(tag, id, rec)
+  server.call('HDEL', keys.record(tag, id), unpack(present))
 end
 
 --- The index of the attempt that runs or is interrupted, or nil.
@@ -87,7 +136,7 @@ function record.open_attempt(rec)
 end
 
 --- Whether a payload is kept in the record.
-function record.is_inline(bytes) return #bytes <= INLINE_BYTES end
+function record.is_inline(bytes) return #bytes <= brief.LISTED_BYTES end
 
 --- Put a payload into `changes` if it is small, else into its own key.
 function record.put_payload(key, field, bytes, changes)
@@ -108,9 +157,19 @@ function record.put_result(tag, id, result, content_type, changes)
   end
 end
 
-function record.input(tag, id, rec) return rec.input or server.call('GET', keys.input(tag, id)) end
+--- A payload in the brief of a record that its hash would not have, or nil.
+function record.in_brief(rec, name)
+  local folded = brief.folded(rec)
+  return folded and folded.payloads[name]
+end
 
-function record.result(tag, id, rec) return rec.result or server.call('GET', keys.result(tag, id)) end
+function record.input(tag, id, rec)
+  return rec.input or record.in_brief(rec, 'input') or server.call('GET', keys.input(tag, id))
+end
+
+function record.result(tag, id, rec)
+  return rec.result or record.in_brief(rec, 'result') or server.call('GET', keys.result(tag, id))
+end
 
 --- The tags as a flat list of names and values.
 function record.tags(tag, id, rec)

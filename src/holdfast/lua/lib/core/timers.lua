@@ -45,10 +45,10 @@ end
 
 --- Set the timers of a cohort to the same time.
 function timers.arm_cohort(tag, cohort, due, now)
-  local scored = {}
-  for i, id in ipairs(cohort.ids) do
-    scored[2 * i - 1] = due
-    scored[2 * i] = 'x:' .. id
+  local scored, ids, score = {}, cohort.ids, tostring(due)
+  for i = 1, cohort.size do
+    scored[2 * i - 1] = score
+    scored[2 * i] = 'x:' .. ids[i]
   end
   server.call('ZADD', keys.timers(tag), unpack(scored))
   wake_if_near(tag, due, now)

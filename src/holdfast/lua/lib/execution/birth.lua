@@ -1,5 +1,5 @@
 --- Creation of executions: the record of a new one and its payloads.
---- @requires lib/core/keys lib/core/record lib/core/index
+--- @requires lib/core/keys lib/core/record lib/core/index lib/core/brief
 local birth = {}
 
 -- Fields of an item that are copied to the record unchanged.
@@ -59,27 +59,32 @@ local function put_input(tag, id, input, inputs, fields)
 end
 
 -- Fields of an item that is ready at once and that nothing treats in a particular way, with whether its
--- record has them.
+-- record has them beside its place.
 local SIMPLE = {
-  tenant = true, lane = true, kind = true, retry = true, give_up = true, max_reclaims = true,
-  max_replays = true, key = true, digest = true, nonce = true, trace = true, id = false, named = false,
+  tenant = false, lane = false, kind = false, id = false, named = false, retry = true, give_up = true,
+  max_reclaims = true, max_replays = true, key = true, digest = true, nonce = true, trace = true,
 }
 
---- Write a new execution of a simple item, with its input as `store` does; so far no list contains it.
---- Returns whether the item is simple.
-function birth.store_simple(tag, item, born, input, inputs)
-  local fields, size = { 'state', 'waiting', 'plain', '1', 'born', born }, 6
+--- Further fields of a simple item, packed, or empty. Nil if the item is not simple: its record is a hash.
+function birth.extras(item)
+  local extras
   for name, value in pairs(item) do
     local kept = SIMPLE[name]
-    if kept == nil then return false end
+    if kept == nil then return nil end
     if kept then
-      fields[size + 1], fields[size + 2] = name, value
-      size = size + 2
+      extras = extras or {}
+      extras[name] = value
     end
   end
-  put_input(tag, item.id, input, inputs, fields)
-  server.call('HSET', keys.record(tag, item.id), unpack(fields))
-  return true
+  return extras and cmsgpack.pack(extras) or ''
+end
+
+--- The brief of a new execution. An input that does not fit is added to `inputs`.
+function birth.brief(tag, id, place, born, extras, input, inputs)
+  if #input <= brief.MOST_BYTES then return brief.new(place, born, extras, input) end
+  local count = #inputs
+  inputs[count + 1], inputs[count + 2] = keys.input(tag, id), input
+  return brief.new(place, born, extras)
 end
 
 --- Write a new execution; so far only the lists of its tags contain it.

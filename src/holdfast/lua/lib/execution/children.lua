@@ -16,7 +16,7 @@ end
 --- List a new execution under its parent, if its id names one of the same tenant.
 function children.add(tag, id, rec)
   local parent = children.parent_of(id)
-  if not parent or server.call('HGET', keys.record(tag, parent), 'tenant') ~= rec.tenant then return end
+  if not parent or record.get(tag, parent, 'tenant')[1] ~= rec.tenant then return end
   rec.child = 1
   server.call('ZADD', keys.children(tag, parent), rec.born, id)
 end
@@ -33,7 +33,7 @@ local function origin(id) return id:match('^(.+)~(%d+)%.g?%d+$') end
 function children.can_bind(tag, id, tenant)
   local parent, replay = origin(id)
   if not parent then return false end
-  local found = server.call('HMGET', keys.record(tag, parent), 'tenant', 'state', 'replays')
+  local found = record.get(tag, parent, 'tenant', 'state', 'replays')
   return found[1] == tenant and not record.is_terminal(found[2]) and (found[3] or '0') == replay
 end
 

@@ -1,14 +1,17 @@
 --- First claims of plain executions: most claims are. Nothing but a few fields distinguishes them, so what
 --- they have in common is worked out once for a call, and lists and timers are written once for a cohort.
---- @requires lib/core/keys lib/core/index lib/core/timers lib/core/cohorts lib/execution/lease
+--- @requires lib/core/keys lib/core/index lib/core/timers lib/core/cohorts lib/core/brief lib/execution/lease
 local first_claims = {}
 
 --- What the claims of one call have in common.
 function first_claims.open(request, worker, lease_ms, now)
   local due = now + lease_ms
+  local fence, due_text, now_text = lease.fence(request, 1, 0), tostring(due), tostring(now)
   return {
-    fence = lease.fence(request, 1, 0), worker = worker, due = due, due_text = tostring(due),
-    now = now, now_text = tostring(now), cohorts = {}, inputs = {}, places = {},
+    fence = fence, worker = worker, due = due, due_text = due_text, now = now, now_text = now_text,
+    -- The head of the briefs, unless it could not be read back.
+    head = not (request .. worker):find('[%s%c]') and brief.head('a', fence, due_text, now_text, '-', '-', worker),
+    cohorts = {}, inputs = {}, places = {}, briefs = {}, size = 0,
   }
 end
 
@@ -18,19 +21,58 @@ local function cohort_of(call, stack)
   local kind, requires = stack.route.place:match('^(.*)|(.*)$')
   local tenant, lane = stack.seat.name, stack.route.lane
   local cohort = cohorts.new(tenant, lane, kind)
+  cohort.start = 'w\n' .. brief.place(tenant, lane, kind) .. '\n'
   cohort.shared = table.concat({ '', tenant, lane, kind, call.due_text, requires }, ' ')
   stack.cohort = cohort
   call.cohorts[#call.cohorts + 1] = cohort
   return cohort
 end
 
+--- The brief of the execution that was last taken from a stack, or nil. Those of all that were read are read together.
+local function brief_of(tag, stack)
+  if stack.briefs_of ~= stack.rows then
+    local records, size = {}, 0
+    for i = 1, #stack.rows, 2 do
+      size = size + 1
+      records[size] = keys.record(tag, stack.rows[i])
+    end
+    stack.briefs_of, stack.records, stack.briefs = stack.rows, records, server.call('MGET', unpack(records))
+  end
+  local place = (stack.at - 1) / 2
+  return stack.briefs[place], stack.records[place]
+end
+
+--- Add what the worker gets to `claimed`.
+local function hand(tag, id, call, claimed, line, input)
+  local size = #claimed
+  claimed[size + 1], claimed[size + 2] = line, input or false
+  if input then return end
+  call.inputs[#call.inputs + 1] = keys.input(tag, id)
+  call.places[#call.places + 1] = size + 2
+end
+
+--- Lease an execution by its brief. Returns whether it is leased.
+local function take_brief(tag, id, stack, call, claimed, text, key)
+  local cohort = cohort_of(call, stack)
+  local born, input, extras = brief.handed(text, cohort.start)
+  if not born then return false end
+  local size, briefs = call.size, call.briefs
+  briefs[size + 1], briefs[size + 2] = key, call.head .. text:sub(2)
+  call.size = size + 2
+  cohorts.add(cohort, id, born)
+  local trace = extras and cmsgpack.unpack(extras).trace or ''
+  hand(tag, id, call, claimed, id .. ' ' .. born .. '  ' .. trace .. cohort.shared, input)
+  return true
+end
+
 --- Lease an execution that was taken out of a ready set, if it was never claimed and is plain. Adds to
 --- `claimed` what the worker gets: id, birth, priority, trace, tenant, lane, kind, expiry and requirements in
 --- one line, then the input. Returns whether it is leased.
 function first_claims.take(tag, id, stack, call, claimed)
+  local text, key = brief_of(tag, stack)
+  if text then return call.head and take_brief(tag, id, stack, call, claimed, text, key) end
   -- Those of one ready set are much alike, so after the first that is different no other is looked at.
   if stack.differs then return false end
-  local key = keys.record(tag, id)
   local found = server.call(
     'HMGET', key, 'state', 'plain', 'attempts', 'tagged', 'born', 'priority', 'trace', 'input'
   )
@@ -45,23 +87,21 @@ function first_claims.take(tag, id, stack, call, claimed)
   )
   local cohort = cohort_of(call, stack)
   cohorts.add(cohort, id, born)
-  local size = #claimed
-  claimed[size + 1] = id .. ' ' .. born .. ' ' .. (found[6] or '') .. ' ' .. (found[7] or '') .. cohort.shared
-  claimed[size + 2] = input
-  if not input then
-    call.inputs[#call.inputs + 1] = keys.input(tag, id)
-    call.places[#call.places + 1] = size + 2
-  end
+  local line = id .. ' ' .. born .. ' ' .. (found[6] or '') .. ' ' .. (found[7] or '') .. cohort.shared
+  hand(tag, id, call, claimed, line, input)
   return true
 end
 
---- Fill in the inputs that have keys of their own, list the executions as active and set their timers.
+--- Write the briefs, fill in the inputs that have keys of their own, list the executions as active and set their timers.
 function first_claims.close(tag, call, claimed)
+  if call.size > 0 then server.call('MSET', unpack(call.briefs)) end
   if #call.inputs > 0 then
     for i, input in ipairs(server.call('MGET', unpack(call.inputs))) do claimed[call.places[i]] = input end
   end
   for _, cohort in ipairs(call.cohorts) do
-    index.shift(tag, cohort, 'waiting', 'active')
-    timers.arm_cohort(tag, cohort, call.due, call.now)
+    if cohort.size > 0 then
+      index.shift(tag, cohort, 'waiting', 'active')
+      timers.arm_cohort(tag, cohort, call.due, call.now)
+    end
   end
 end

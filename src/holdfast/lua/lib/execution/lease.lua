@@ -19,12 +19,14 @@ function lease.check(tag, id, fence, now)
   return nil, reply.no('stale_lease', 'id', id, 'state', rec.state, 'epoch', rec.epoch or '0'), rec
 end
 
---- Those fields of the record that `names` lists, if the holder may continue; else nil, and `check` says
+--- The record with at least those fields that `names` lists, if the holder may continue; else nil, and `check` says
 --- why.
 function lease.held(tag, id, fence, now, names)
+  local rec = record.read_brief(tag, id)
+  if rec then return rec.fence == fence and rec.state == 'active' and tonumber(rec.due) > now and rec or nil end
   local found = server.call('HMGET', keys.record(tag, id), 'fence', 'state', 'due', unpack(names))
   if found[1] ~= fence or found[2] ~= 'active' or tonumber(found[3]) <= now then return nil end
-  local rec = {}
+  rec = {}
   for i, name in ipairs(names) do rec[name] = found[i + 3] or nil end
   return rec
 end

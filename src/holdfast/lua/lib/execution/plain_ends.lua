@@ -1,12 +1,16 @@
 --- Ends of plain executions with a result: most ends are. Nothing acts on them, so an end takes a look at the
---- record and a write to it, and lists and timers are written once for a cohort. The others end by
---- lib/execution/finish.
+--- record and a write to it, and lists and timers are written once for a cohort. Briefs are read and written
+--- together. The others end by lib/execution/finish.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/cohorts lib/core/settings
---- @requires lib/stream/carried
+--- @requires lib/core/brief lib/stream/carried
 local plain_ends = {}
 
 --- What the ends of one call have in common.
-function plain_ends.open(now) return { now = now, now_text = tostring(now), cohorts = {}, bounds = {} } end
+function plain_ends.open(now)
+  return {
+    now = now, now_text = tostring(now), cohorts = {}, bounds = {}, heads = {}, places = {}, briefs = {}, size = 0,
+  }
+end
 
 --- Whether a lease that ends at `due` has ended. Leases that were claimed together end together.
 local function is_late(call, due)
@@ -24,7 +28,62 @@ local function cohort_of(tag, call, tenant, lane, kind)
   return cohort
 end
 
---- End a plain execution with its result, if the holder of this fence may. Returns whether it has.
+--- The head of a brief under a lease, taken apart. Executions that were claimed together have the same.
+local function head_of(call, text, fence)
+  local known = call.heads[fence]
+  if known and text:find(known.start, 1, true) == 1 then return known end
+  local start = text:match('^a[^\n]*\n')
+  if not start then return nil end
+  local _, owner, due, claimed, steps, _, worker = brief.parse_head(start:sub(1, -2))
+  if owner ~= fence or is_late(call, due) then return nil end
+  local head = { start = start, fence = fence, claimed = claimed, steps = steps, worker = worker }
+  call.heads[fence] = head
+  return head
+end
+
+--- The same head at the end of an execution of this cohort.
+local function ended(call, head, cohort, letter)
+  if head.cohort ~= cohort or head.letter ~= letter then
+    head.cohort, head.letter = cohort, letter
+    head.ended = brief.head(
+      letter, head.fence, cohort.due_text, head.claimed, head.steps, call.now_text, head.worker
+    )
+  end
+  return head.ended
+end
+
+--- End an execution by its brief, if the holder of this fence may, and the tenant if one is given. Returns whether it
+--- has. The brief is written by `write`.
+function plain_ends.complete_brief(tag, id, key, text, fence, result, tenant, call)
+  local head = head_of(call, text, fence)
+  if not head then return false end
+  local at = #head.start
+  local place, born = text:match('^([^\n]*)\n(%d+)', at + 1)
+  local cohort = call.places[place]
+  if not cohort then
+    cohort = cohort_of(tag, call, brief.parts(place))
+    call.places[place] = cohort
+  end
+  if tenant and cohort.tenant ~= tenant then return false end
+  cohorts.add(cohort, id, born)
+  local size, text_after = call.size, text:sub(at)
+  if #result <= brief.MOST_BYTES then
+    text_after = ended(call, head, cohort, 'c') .. text_after .. result
+  else
+    server.call('SET', keys.result(tag, id), result)
+    text_after = ended(call, head, cohort, 'r') .. text_after
+  end
+  call.briefs[size + 1], call.briefs[size + 2] = key, text_after
+  call.size = size + 2
+  return true
+end
+
+--- Write the briefs of executions that have ended.
+function plain_ends.write(call)
+  if call.size > 0 then server.call('MSET', unpack(call.briefs)) end
+end
+
+--- End a plain execution with a hash, if the holder of this fence may. Returns whether it has.
 function plain_ends.complete(tag, id, fence, result, content_type, last, call)
   local key = keys.record(tag, id)
   local found =
@@ -49,7 +108,9 @@ end
 --- List the executions as completed, and set the timers of their retention.
 function plain_ends.close(tag, call)
   for _, cohort in ipairs(call.cohorts) do
-    index.shift(tag, cohort, 'active', 'completed')
-    timers.arm_cohort(tag, cohort, cohort.due, call.now)
+    if cohort.size > 0 then
+      index.shift(tag, cohort, 'active', 'completed')
+      timers.arm_cohort(tag, cohort, cohort.due, call.now)
+    end
   end
 end

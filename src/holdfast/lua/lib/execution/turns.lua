@@ -88,6 +88,9 @@ end
 --- Read on in the stacks of a seat that have nothing left to show.
 local function read_stacks(view, one)
   local alone = #view.order == 1 and #view.unread == 0
+  -- The rank of the first of one stack alone was of no use so far.
+  local first = one.stacks[1]
+  if first then first.key = tonumber(first.rows[first.at + 1]) end
   -- One more than it should need, so that the next is known.
   local share = math.ceil((alone and view.most or FEW) / #one.unread) + 1
   for _, stack in ipairs(one.unread) do
@@ -111,10 +114,11 @@ local function take(one)
   local id = stack.name
   stack.taken = stack.taken + 1
   stack.at = stack.at + 2
-  stack.name, stack.key = stack.rows[stack.at], tonumber(stack.rows[stack.at + 1])
-  if stack.name then
+  stack.name = stack.rows[stack.at]
+  if stack.name and one.stacks[2] then
+    stack.key = tonumber(stack.rows[stack.at + 1])
     heap.sink(one.stacks)
-  else
+  elseif not stack.name then
     heap.pop(one.stacks)
     if stack.more then one.unread[#one.unread + 1] = stack end
   end

@@ -2,6 +2,7 @@
 --- that lib/graph/members.lua lists, and its edges as `outs` and `inns`, if it has any.
 --- @requires lib/limit/limits lib/core/stamps lib/core/keys lib/execution/birth lib/core/index
 --- @requires lib/execution/ready lib/core/settings lib/core/timers lib/graph/members lib/core/reply
+--- @requires lib/core/record
 local enrol = {}
 
 local OF_MEMBER = { 'graph', 'ins', 'need', 'lax', 'losers', 'hears', 'inputs' }
@@ -20,7 +21,7 @@ function enrol.refusal(tag, graph, items)
   for _, item in ipairs(items) do
     if lanes[item.lane] == nil then lanes[item.lane] = settings.lane(tag, item.lane) end
     if lanes[item.lane] == 'draining' then return reply.no('lane_draining', 'lane', item.lane) end
-    local found = server.call('HMGET', keys.record(tag, item.id), 'state', 'graph')
+    local found = record.get(tag, item.id, 'state', 'graph')
     if found[1] and not (found[1] == 'staged' and found[2] == graph) then
       return reply.no('id_conflict', 'id', item.id)
     end

@@ -1,5 +1,5 @@
 --- Frames that a call brings along: their values, and the last ones of a holder whose attempt ends.
---- @requires lib/core/keys lib/stream/frames
+--- @requires lib/core/keys lib/core/record lib/stream/frames
 local carried = {}
 
 --- The frames in a list of values, five each, from `first` on.
@@ -23,7 +23,7 @@ end
 function carried.conclude(tag, id, rec, last, now, bounds)
   local stream = frames.open(tag, id)
   local added = frames.unsaid(stream, rec, last)
-  if not rec.streamed then server.call('HSET', keys.record(tag, id), 'streamed', '1') end
+  if not rec.streamed then record.write(tag, id, rec, { 'streamed', '1' }) end
   bounds[rec.tenant] = bounds[rec.tenant] or frames.bounds_of(tag, rec.tenant)
   frames.append(tag, id, stream, rec, now, added, bounds[rec.tenant])
 end

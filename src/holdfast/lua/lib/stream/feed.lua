@@ -2,7 +2,7 @@
 --- a while longer, so that a listener that lost its connection misses nothing. Processes that follow an
 --- execution are notified whenever it changes. Without listeners this costs one look-up. What happens to
 --- the other nouns of a tenant has a feed of its own, under the name `nouns|TENANT`.
---- @requires lib/core/keys lib/core/clock lib/core/journal lib/core/timers lib/core/wake
+--- @requires lib/core/keys lib/core/clock lib/core/journal lib/core/record lib/core/timers lib/core/wake
 local feed = {}
 
 --- A feed is kept for this long after the last call of a listener.
@@ -48,7 +48,7 @@ function feed.shifted(tag, cohort, from, to)
   if server.call('HEXISTS', keys.feeds(tag), tenant) == 0 then return end
   local many = {}
   for i, id in ipairs(cohort.ids) do
-    local attempts = server.call('HGET', keys.record(tag, id), 'attempts')
+    local attempts = record.get(tag, id, 'attempts')[1] or nil
     many[i] = { id, { tenant = tenant, lane = lane, kind = kind, state = to, attempts = attempts } }
   end
   feed.moved(tag, tenant, many, from)

@@ -1,0 +1,120 @@
+--- Briefs. Most executions are created, claimed once and completed, and nothing else happens to them. Until something
+--- else does, the record of such an execution is one string, a brief, instead of a hash: one command reads, and
+--- one writes, those of a whole call. lib/core/record reads both, and unfolds a brief before any other change.
+---
+---     HEAD \n TENANT|LANE|KIND \n BORN SIZE EXTRAS \n extras input result
+---
+--- The head of a waiting execution is `w`; of an active one `a`, of a completed one `c` or, if its result has a key of
+--- its own, `r`, and then FENCE DUE CLAIMED STEPS ENDED WORKER, with `-` for what is missing. SIZE is that of
+--- the input, `-` if it has a key of its own. EXTRAS is the size of further fields in msgpack.
+local brief = {}
+
+-- Longer payloads have keys of their own: a brief is written three times.
+brief.MOST_BYTES = 256
+-- Values longer than this would turn a hash into its large encoding (hash-max-listpack-value).
+brief.LISTED_BYTES = 64
+
+local STATES = { w = 'waiting', a = 'active', c = 'completed', r = 'completed' }
+
+-- Texts of small numbers, as they are and with three digits: making one takes longer than anything else here.
+local numerals, digits = {}, {}
+for i = 0, 999 do
+  numerals[i], digits[i] = ('%d'):format(i), ('%03d'):format(i)
+end
+
+--- The text of a stamp. `memory` is a table that remembers the digits which consecutive stamps share.
+function brief.stamp(stamp, memory)
+  local low = stamp % 1000
+  local high = stamp - low
+  if memory.high ~= high then memory.high, memory.text = high, ('%d'):format(high / 1000) end
+  return memory.text .. digits[low]
+end
+
+--- The place of an execution: its tenant, lane and kind. None of them contains a bar.
+function brief.place(tenant, lane, kind) return tenant .. '|' .. lane .. '|' .. kind end
+
+--- Tenant, lane and kind of a place.
+function brief.parts(place) return place:match('^([^|]*)|([^|]*)|(.*)$') end
+
+--- The brief of a new execution; without `input`, that has a key of its own. `extras` is packed or empty.
+function brief.new(place, born, extras, input)
+  local size, extras_size = input and numerals[#input] or '-', numerals[#extras] or #extras
+  return 'w\n' .. place .. '\n' .. born .. ' ' .. size .. ' ' .. extras_size .. '\n' .. extras .. (input or '')
+end
+
+--- The head of a brief in the state with this letter; times are texts, and `-` stands for none.
+function brief.head(letter, fence, due, claimed, steps, ended, worker)
+  return letter .. table.concat({ fence, due, claimed, steps, ended, worker }, ' ')
+end
+
+--- State letter, fence, due, claimed, steps, ended and worker of a head.
+function brief.parse_head(head) return head:match('^(.)(%S+) (%S+) (%S+) (%S+) (%S+) (.*)$') end
+
+--- A brief with another number of steps.
+function brief.with_steps(text, number)
+  local letter, fence, due, claimed, _, ended, worker = brief.parse_head(text:match('^[^\n]*'))
+  return brief.head(letter, fence, due, claimed, number, ended, worker) .. text:match('\n.*$')
+end
+
+--- What a claim hands out of a waiting brief that begins with `start`: birth, input if it is here, and packed extras if
+--- there are any. Nil if the brief is another.
+function brief.handed(text, start)
+  if text:find(start, 1, true) ~= 1 then return nil end
+  local born, size, extras, at = text:match('^(%d+) (%S+) (%d+)\n()', #start + 1)
+  local packed
+  if extras ~= '0' then
+    packed, at = text:sub(at, at + extras - 1), at + extras
+  end
+  return born, size ~= '-' and text:sub(at) or nil, packed
+end
+
+--- Fields as a list of names and values, and payloads that would not fit into a hash, by name.
+local function flat_of(text)
+  local head, place, born, size, extras, at = text:match('^([^\n]*)\n([^\n]*)\n(%d+) (%S+) (%d+)\n()')
+  local tenant, lane, kind = brief.parts(place)
+  local letter = head:sub(1, 1)
+  local flat = {
+    'state', STATES[letter], 'plain', '1', 'born', born, 'tenant', tenant, 'lane', lane, 'kind', kind,
+  }
+  local payloads = {}
+  local function put(name, value)
+    flat[#flat + 1] = name
+    flat[#flat + 1] = value
+  end
+  local function pay(name, bytes)
+    if #bytes <= brief.LISTED_BYTES then put(name, bytes) else payloads[name] = bytes end
+  end
+  if letter ~= 'w' then
+    local _, fence, due, claimed, steps, ended, worker = brief.parse_head(head)
+    for _, value in ipairs({ 'attempts', '1', 'epoch', '1', 'started', claimed }) do flat[#flat + 1] = value end
+    put('fence', fence)
+    put('due', due)
+    put('claimed', claimed)
+    put('worker', worker)
+    if steps ~= '-' then put('steps', steps) end
+    if ended ~= '-' then put('ended', ended) end
+  end
+  if extras ~= '0' then
+    local fields = cmsgpack.unpack(text:sub(at, at + extras - 1))
+    for name, value in pairs(fields) do put(name, tostring(value)) end
+    at = at + extras
+  end
+  if size ~= '-' then
+    pay('input', text:sub(at, at + size - 1))
+    at = at + size
+  end
+  if letter == 'c' then pay('result', text:sub(at)) end
+  return flat, payloads
+end
+
+--- The record that a brief stands for, as a table and as a flat list. `folded` says how to unfold it.
+function brief.read(text)
+  local flat, payloads = flat_of(text)
+  local rec = {}
+  for i = 1, #flat, 2 do rec[flat[i]] = flat[i + 1] end
+  return setmetatable(rec, { flat = flat, payloads = payloads, text = text }), flat
+end
+
+--- The brief behind a record that was read from one and not been unfolded since: its text, its fields as a flat list, and
+--- its larger payloads by name. Nil for others.
+function brief.folded(rec) return getmetatable(rec) end
