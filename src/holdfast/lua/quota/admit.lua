@@ -9,18 +9,47 @@
 
 local MEMORY_MS = 30000
 
-local function names_of(list)
-  local names = {}
-  for name in list:gmatch('[^\n]+') do names[#names + 1] = name end
+--- The quotas of a list, one per line; those of one call are much alike.
+local function names_of(lists, list)
+  local names = lists[list]
+  if not names then
+    names = {}
+    for name in list:gmatch('[^\n]+') do names[#names + 1] = name end
+    lists[list] = names
+  end
   return names
+end
+
+--- Open the quotas of all items: by name, false if there is none.
+local function open_all(tag, args, lists, now)
+  local open, asking = {}, {}
+  for i = 2, #args, 3 do
+    for _, name in ipairs(names_of(lists, args[i + 2])) do
+      local executions = asking[name]
+      if not executions then
+        executions = {}
+        asking[name] = executions
+      end
+      executions[#executions + 1] = args[i]
+    end
+  end
+  for name, executions in pairs(asking) do
+    local q = quota.open(tag, name, now)
+    if q then quota.look_up(tag, q, executions) end
+    open[name] = q or false
+  end
+  return open
+end
+
+--- Whether any of the grants is over; most calls have none.
+local function any_void(tag, args)
+  local voids = {}
+  for i = 2, #args, 3 do voids[#voids + 1] = keys.void(tag, args[i], args[i + 1]) end
+  return #voids > 0 and server.call('EXISTS', unpack(voids)) > 0
 end
 
 --- Nil if admitted; else the quota that refused, and when it may have room.
 local function admit(tag, open, execution, epoch, names, now)
-  if server.call('EXISTS', keys.void(tag, execution, epoch)) == 1 then return names[1], now end
-  for _, name in ipairs(names) do
-    if open[name] == nil then open[name] = quota.open(tag, name, now) or false end
-  end
   for _, name in ipairs(names) do
     local q = open[name]
     local admits = not q or quota.admits(tag, q, execution, epoch, now)
@@ -44,9 +73,16 @@ local function run(tag, args)
   local known = server.call('GET', memory)
   if known then return cmsgpack.unpack(known) end
 
-  local open, answers = {}, { 'ok' }
+  local lists, answers = {}, { 'ok' }
+  local open, some_void = open_all(tag, args, lists, now), any_void(tag, args)
   for i = 2, #args, 3 do
-    local refused, retry_at = admit(tag, open, args[i], args[i + 1], names_of(args[i + 2]), now)
+    local execution, epoch, names = args[i], args[i + 1], lists[args[i + 2]]
+    local refused, retry_at
+    if some_void and server.call('EXISTS', keys.void(tag, execution, epoch)) == 1 then
+      refused, retry_at = names[1], now
+    else
+      refused, retry_at = admit(tag, open, execution, epoch, names, now)
+    end
     answers[#answers + 1] = refused or ''
     answers[#answers + 1] = refused and retry_at or ''
   end

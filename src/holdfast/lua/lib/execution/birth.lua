@@ -97,7 +97,7 @@ function birth.store(tag, id, rec, item, input, inputs)
   if item.limited then record.put_payload(keys.limits(tag, id), 'limits', item.limits, fields) end
   if record.is_plain(fields) then
     fields[#fields + 1] = 'plain'
-    fields[#fields + 1] = '1'
+    fields[#fields + 1] = item.limited and '2' or '1'
   end
   server.call('HSET', keys.record(tag, id), unpack(fields))
 end

@@ -14,7 +14,8 @@ local VOID_MS = 3600000
 --- The id of the definition that `name` counts under.
 function quota.id(name) return name:match('^[^#]+') end
 
---- The quota `name` as it is now, or nil if there is none (any more): then it limits nothing.
+--- The quota `name` as it is now, or nil if there is none (any more): then it limits nothing. What it gives
+--- out in one call is written by `close`.
 function quota.open(tag, name, now)
   local def = server.call('HMGET', keys.quota(tag, quota.id(name)), 'born', 'window', 'most', 'slots')
   if not def[1] then return nil end
@@ -75,11 +76,18 @@ function quota.promote(tag, q, now)
   if q.waiting == 0 then server.call('SREM', keys.quota_queues(tag, quota.id(q.name)), q.name) end
 end
 
+--- Look up the epochs under which executions hold a slot, before `admits` is asked about them.
+function quota.look_up(tag, q, executions)
+  local found = server.call('HMGET', keys.holders(tag, q.name), unpack(executions))
+  q.holders = {}
+  for i, execution in ipairs(executions) do q.holders[execution] = found[i] end
+end
+
 --- Whether an execution may start now; nil if it has started under a later epoch: then the grant
 --- that asks is over.
 function quota.admits(tag, q, execution, epoch, now)
   q.now = now
-  q.holder = server.call('HGET', keys.holders(tag, q.name), execution)
+  q.holder = q.holders[execution]
   if q.holder == epoch then return true end
   if q.holder and tonumber(q.holder) > tonumber(epoch) then return nil end
   if q.waiting > 0 then quota.promote(tag, q, now) end
@@ -142,20 +150,27 @@ function quota.arm(tag, q, now)
   end
 end
 
---- Give back what an execution was admitted to under an epoch, once. `used`: it ran; else its start
---- does not count, and an admission that comes later than this is void.
-function quota.release(tag, name, execution, epoch, used)
+--- Give back what executions that ran were admitted to, once; `given` is a flat list of executions and
+--- epochs.
+function quota.release_many(tag, name, given)
+  local holders, asked, over = keys.holders(tag, name), {}, {}
+  for i = 1, #given, 2 do asked[#asked + 1] = given[i] end
+  for i, epoch in ipairs(server.call('HMGET', holders, unpack(asked))) do
+    if epoch == given[2 * i] then over[#over + 1] = asked[i] end
+  end
+  if #over > 0 then server.call('HDEL', holders, unpack(over)) end
+end
+
+--- The same for one that did not run: its start does not count, and an admission that comes later than
+--- this is void.
+function quota.revoke(tag, name, execution, epoch)
   local holders = keys.holders(tag, name)
   if server.call('HGET', holders, execution) == epoch then
     server.call('HDEL', holders, execution)
-    if not used then server.call('ZREM', keys.admissions(tag, name), execution .. ':' .. epoch) end
+    server.call('ZREM', keys.admissions(tag, name), execution .. ':' .. epoch)
   end
-  if not used then
-    server.call('SET', keys.void(tag, execution, epoch), '1', 'PX', VOID_MS)
-    if waiters.drop(tag, name, execution, epoch) then
-      server.call('ZREM', keys.promises(tag, name), execution)
-    end
-  end
+  server.call('SET', keys.void(tag, execution, epoch), '1', 'PX', VOID_MS)
+  if waiters.drop(tag, name, execution, epoch) then server.call('ZREM', keys.promises(tag, name), execution) end
 end
 
 --- Time has passed, slots were given back, or the definition has changed: give out what is free.
