@@ -28,11 +28,11 @@ local function run(tag, args)
   local first = first_claims.open(request, worker, tonumber(lease_ms), now)
   local held = 5 + 2 * count
   for i = 5, held - 1, 2 do
-    local id = args[i]
-    local rec = granted(tag, id, args[i + 1], request, claimed)
+    local id, epoch = args[i], args[i + 1]
+    local used = grants.use(tag, id, epoch, request, first, claimed)
+    local rec = not used and granted(tag, id, epoch, request, claimed)
     -- One past its deadline is left to its timer.
-    local may_run = rec and (not rec.deadline or tonumber(rec.deadline) > now)
-    if may_run and not grants.use(tag, id, rec, first, claimed) then
+    if rec and (not rec.deadline or tonumber(rec.deadline) > now) then
       claimed[#claimed + 1] = claims.start(tag, id, rec, request, worker, tonumber(lease_ms), now)
       opened[#opened + 1] = { id, rec }
     end

@@ -5,7 +5,7 @@
 --- @arg items per item: execution, epoch, its quotas here, one per line
 --- @ok per item: empty, or the quota that refused and when to expect room, or empty
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/clock lib/limit/quota
+--- @requires lib/core/keys lib/core/clock lib/limit/quota lib/limit/admitting
 
 local MEMORY_MS = 30000
 
@@ -35,7 +35,7 @@ local function open_all(tag, args, lists, now)
   end
   for name, executions in pairs(asking) do
     local q = quota.open(tag, name, now)
-    if q then quota.look_up(tag, q, executions) end
+    if q then admitting.look_up(tag, q, executions) end
     open[name] = q or false
   end
   return open
@@ -52,19 +52,47 @@ end
 local function admit(tag, open, execution, epoch, names, now)
   for _, name in ipairs(names) do
     local q = open[name]
-    local admits = not q or quota.admits(tag, q, execution, epoch, now)
+    local admits = not q or admitting.admits(tag, q, execution, epoch, now)
     if admits == nil then return name, now end
     if not admits then
       for _, other in ipairs(names) do
-        if other ~= name and open[other] then quota.renounce(tag, open[other], execution, now) end
+        if other ~= name and open[other] then admitting.renounce(tag, open[other], execution, now) end
       end
-      return name, quota.queue(tag, q, execution, epoch)
+      return name, admitting.queue(tag, q, execution, epoch)
     end
   end
   for _, name in ipairs(names) do
-    if open[name] then quota.take(tag, open[name], execution, epoch) end
+    if open[name] then admitting.take(tag, open[name], execution, epoch) end
   end
   return nil
+end
+
+--- Whether all quotas admit everyone who asks; most calls find them so. Then all have started.
+local function admit_all(args, open, lists)
+  for _, q in pairs(open) do
+    if q and not admitting.admits_all(q) then return false end
+  end
+  for i = 2, #args, 3 do
+    for _, name in ipairs(lists[args[i + 2]]) do
+      if open[name] then admitting.enter(open[name], args[i], args[i + 1]) end
+    end
+  end
+  return true
+end
+
+--- Ask for each item on its own; adds to `answers`.
+local function admit_each(tag, args, open, lists, answers, now)
+  for i = 2, #args, 3 do
+    local execution, epoch, names = args[i], args[i + 1], lists[args[i + 2]]
+    local refused, retry_at
+    if server.call('EXISTS', keys.void(tag, execution, epoch)) == 1 then
+      refused, retry_at = names[1], now
+    else
+      refused, retry_at = admit(tag, open, execution, epoch, names, now)
+    end
+    answers[#answers + 1] = refused or ''
+    answers[#answers + 1] = refused and retry_at or ''
+  end
 end
 
 local function run(tag, args)
@@ -74,17 +102,11 @@ local function run(tag, args)
   if known then return cmsgpack.unpack(known) end
 
   local lists, answers = {}, { 'ok' }
-  local open, some_void = open_all(tag, args, lists, now), any_void(tag, args)
-  for i = 2, #args, 3 do
-    local execution, epoch, names = args[i], args[i + 1], lists[args[i + 2]]
-    local refused, retry_at
-    if some_void and server.call('EXISTS', keys.void(tag, execution, epoch)) == 1 then
-      refused, retry_at = names[1], now
-    else
-      refused, retry_at = admit(tag, open, execution, epoch, names, now)
-    end
-    answers[#answers + 1] = refused or ''
-    answers[#answers + 1] = refused and retry_at or ''
+  local open = open_all(tag, args, lists, now)
+  if not any_void(tag, args) and admit_all(args, open, lists) then
+    for i = 2, 1 + 2 * (#args - 1) / 3 do answers[i] = '' end
+  else
+    admit_each(tag, args, open, lists, answers, now)
   end
   for _, q in pairs(open) do
     if q then quota.close(tag, q, now) end

@@ -8,7 +8,8 @@ local record = {}
 local INLINE_BYTES = 64
 
 -- Fields that no end of an execution looks at, those that every record has, and those of limits. A record
--- with no others is `plain`: most are, and their ends are short. `plain` is 1, or 2 with limits.
+-- with no others is `plain`: most are, and their ends are short. `plain` is 1, or 2 of one with limits and
+-- without tags.
 local PLAIN = {
   state = true, attempts = true, epoch = true, fence = true, worker = true, due = true, started = true,
   claimed = true, ended = true, born = true, tenant = true, lane = true, kind = true, requires = true,

@@ -31,32 +31,39 @@ function grants.close(tag, call)
   if #call.ids > 0 then timers.arm_cohort(tag, call, call.due, call.now) end
 end
 
---- What the worker gets of all executions of a cohort with the same requirements.
-local function shared(call, rec)
-  local cohort = cohorts.of(call.cohorts, rec.tenant, rec.lane, rec.kind)
-  local requires = rec.requires or ''
+--- The cohort of an execution, with what the worker gets of all that have the same requirements.
+local function cohort_of(call, tenant, lane, kind, requires)
+  local cohort = cohorts.of(call.cohorts, tenant, lane, kind)
   if cohort.requires ~= requires then
     cohort.requires = requires
-    cohort.shared = table.concat({ '', rec.tenant, rec.lane, rec.kind, call.due_text, requires }, ' ')
+    cohort.shared = table.concat({ '', tenant, lane, kind, call.due_text, requires }, ' ')
   end
   return cohort
 end
 
---- Lease an admitted execution if it is its first claim and nothing else is particular. `call` and what is
---- added to `claimed` are those of lib/execution/first_claims. Returns whether it is leased.
-function grants.use(tag, id, rec, call, claimed)
-  if rec.plain ~= '2' or rec.attempts or rec.tagged then return false end
-  server.call(
-    'HSET', keys.record(tag, id), 'state', 'active', 'attempts', '1',
-    'fence', lease.fence(rec.grant, rec.epoch, 0), 'worker', call.worker, 'due', call.due_text,
-    'started', call.now_text, 'claimed', call.now_text
+--- Lease an admitted execution if nothing else is particular and the claim may still use its grant of this
+--- epoch. `call` and what is added to `claimed` are those of lib/execution/first_claims. Returns whether it
+--- is leased.
+function grants.use(tag, id, epoch, request, call, claimed)
+  local key = keys.record(tag, id)
+  local found = server.call(
+    'HMGET', key, 'grant', 'epoch', 'state', 'plain', 'due', 'born', 'tenant', 'lane', 'kind', 'requires',
+    'priority', 'trace', 'input'
   )
-  local cohort = shared(call, rec)
-  cohorts.add(cohort, id, rec.born)
+  if found[1] ~= request or found[2] ~= epoch or not found[5] then return false end
+  if found[3] ~= 'waiting' or found[4] ~= '2' then return false end
+  server.call(
+    'HSET', key, 'state', 'active', 'attempts', '1',
+    'fence', epoch == '1' and call.fence or lease.fence(request, epoch, 0), 'worker', call.worker,
+    'due', call.due_text, 'started', call.now_text, 'claimed', call.now_text
+  )
+  local born, input = found[6], found[13]
+  local cohort = cohort_of(call, found[7], found[8], found[9], found[10] or '')
+  cohorts.add(cohort, id, born)
   local size = #claimed
-  claimed[size + 1] = id .. ' ' .. rec.born .. ' ' .. (rec.priority or '') .. ' ' .. (rec.trace or '') .. cohort.shared
-  claimed[size + 2] = rec.input or false
-  if not rec.input then
+  claimed[size + 1] = id .. ' ' .. born .. ' ' .. (found[11] or '') .. ' ' .. (found[12] or '') .. cohort.shared
+  claimed[size + 2] = input
+  if not input then
     call.inputs[#call.inputs + 1] = keys.input(tag, id)
     call.places[#call.places + 1] = size + 2
   end
