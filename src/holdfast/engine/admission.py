@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from holdfast.engine.courier import Courier
 from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim, Lease
 from holdfast.model.ids import new_id
-from holdfast.model.limit_refs import LimitRef
+from holdfast.model.limit_refs import LimitRef, parse_all
 from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.store import Store
 
@@ -25,6 +26,17 @@ ASK_TIMEOUT_S = 2.0
 #: When to ask a partition again that did not answer.
 _ASK_AGAIN_MS = 1_000
 _MOST_REMEMBERED = 100_000
+
+_MOST_PLANS = 10_000
+
+
+class _Plan(NamedTuple):
+    """Which limits to ask about executions, by the tag of their partition."""
+
+    budgets: list[tuple[str, list[LimitRef]]]
+    #: In the order that every process uses.
+    quotas: list[tuple[str, list[LimitRef]]]
+
 
 _Asked = list[tuple[Grant, list[LimitRef]]]
 
@@ -37,6 +49,8 @@ class Admission:
         self._courier = courier
         #: Executions admitted here; when one ends, its release is delivered immediately.
         self._admitted: dict[tuple[str, int], None] = {}
+        #: By the limits of executions, in stored form.
+        self._plans: dict[str, _Plan] = {}
 
     async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], int]:
         """Lease ready, admitted executions; also returns how many were examined."""
@@ -44,12 +58,12 @@ class Admission:
         if not grants:
             return claims, len(claims)
         held = await self._ask(grants)
-        verdicts = [(grant, held.get(grant)) for grant in grants]
+        verdicts = [(grant, held.get(grant.execution_id)) for grant in grants]
         admitted = await self._store.executions.activate(tag, wanted, verdicts)
         if any(verdict.touched for verdict in held.values()):
             self._courier.poke(tag)
-        for claim in admitted:
-            self._admitted[claim.key] = None
+        # Budgets have nothing to give back.
+        self._admitted.update((claim.key, None) for claim in admitted if claim.quotas)
         while len(self._admitted) > _MOST_REMEMBERED:
             del self._admitted[next(iter(self._admitted))]
         return claims + admitted, len(claims) + len(grants)
@@ -62,98 +76,99 @@ class Admission:
                 del self._admitted[key]
                 self._courier.poke(self._store.tag_of(execution_id))
 
-    async def _ask(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
+    def _plan(self, limits: str) -> _Plan:
+        plan = self._plans.get(limits)
+        if plan is None:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            plan = self._plans[limits] = self._plan_of(parse_all(limits))
+        return plan
+
+    def _plan_of(self, limits: Sequence[LimitRef]) -> _Plan:
+        budgets: dict[str, list[LimitRef]] = {}
+        quotas: dict[str, list[LimitRef]] = {}
+        for limit in limits:
+            by_tag = quotas if limit.kind == "quota" else budgets
+            by_tag.setdefault(self._store.limit_tag(limit), []).append(limit)
+        return _Plan(list(budgets.items()), sorted(quotas.items()))
+
+    async def _ask(self, grants: Sequence[Grant]) -> dict[str, Verdict]:
         """Return the executions that are not admitted, and why."""
-        held = await self._ask_budgets(grants)
-        rest = [grant for grant in grants if grant not in held]
+        planned = [(grant, self._plan(grant.limits)) for grant in grants]
+        held = await self._ask_budgets(planned)
+        rest = [(grant, plan) for grant, plan in planned if grant.execution_id not in held]
         return held | await self._ask_quotas(rest)
 
-    async def _ask_budgets(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
-        held: dict[Grant, Verdict] = {}
-        by_tag: dict[str, dict[Grant, dict[str, LimitRef]]] = {}
-        for grant in grants:
-            for budget in grant.of("budget"):
-                tag = self._store.limit_tag(budget)
-                by_tag.setdefault(tag, {}).setdefault(grant, {})[budget.id] = budget
+    async def _ask_budgets(self, planned: Sequence[tuple[Grant, _Plan]]) -> dict[str, Verdict]:
+        held: dict[str, Verdict] = {}
+        by_tag: dict[str, _Asked] = {}
+        for grant, plan in planned:
+            for tag, budgets in plan.budgets:
+                by_tag.setdefault(tag, []).append((grant, budgets))
 
-        async def ask(tag: str, asked: dict[Grant, dict[str, LimitRef]]) -> None:
-            items = [(g.execution_id, g.epoch, list(budgets)) for g, budgets in asked.items()]
+        async def ask(tag: str, asked: _Asked) -> None:
+            items = [(g.execution_id, g.epoch, [b.id for b in budgets]) for g, budgets in asked]
             try:
                 async with asyncio.timeout(ASK_TIMEOUT_S):
                     answers = await self._store.budgets.admit(tag, items)
             except (HoldfastError, TimeoutError):
-                for grant, budgets in asked.items():
-                    held[grant] = _unreachable(next(iter(budgets.values())))
+                held.update((g.execution_id, _unreachable(budgets[0])) for g, budgets in asked)
                 return
-            for (grant, budgets), used_up in zip(asked.items(), answers, strict=True):
+            for (grant, budgets), used_up in zip(asked, answers, strict=True):
                 if used_up is not None:
                     # The limit may be an ancestor, which has the same root.
-                    first = next(iter(budgets.values()))
-                    blocker = budgets.get(used_up) or first.ancestor(used_up)
-                    held[grant] = Verdict(blocker=blocker)
+                    known = (budget for budget in budgets if budget.id == used_up)
+                    blocker = next(known, None) or budgets[0].ancestor(used_up)
+                    held[grant.execution_id] = Verdict(blocker=blocker)
 
         await asyncio.gather(*(ask(tag, asked) for tag, asked in by_tag.items()))
         return held
 
-    async def _ask_quotas(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
-        held: dict[Grant, Verdict] = {}
-        plans = {grant: self._plan(grant) for grant in grants}
-        admitted: dict[Grant, list[LimitRef]] = {grant: [] for grant in grants}
-        for number in range(max(map(len, plans.values()), default=0)):
-            calls: dict[str, _Asked] = {}
-            for grant, plan in plans.items():
-                if number < len(plan) and grant not in held:
-                    tag, quotas = plan[number]
-                    calls.setdefault(tag, []).append((grant, quotas))
-            rounds = (self._admit(tag, asked) for tag, asked in calls.items())
-            for verdicts in await asyncio.gather(*rounds):
-                for grant, quotas, verdict in verdicts:
-                    if verdict is not None:
-                        # Quotas that were not asked yet may have promised it a slot.
-                        unasked = [one for _, later in plans[grant][number + 1 :] for one in later]
-                        touched = (*admitted[grant], *verdict.touched, *unasked)
-                        held[grant] = Verdict(
-                            blocker=verdict.blocker,
-                            retry_at=verdict.retry_at,
-                            after_ms=verdict.after_ms,
-                            touched=touched,
-                        )
-                    admitted[grant] += quotas
+    async def _ask_quotas(self, planned: Sequence[tuple[Grant, _Plan]]) -> dict[str, Verdict]:
+        held: dict[str, Verdict] = {}
+        for number in range(max((len(plan.quotas) for _, plan in planned), default=0)):
+            by_tag: dict[str, list[tuple[Grant, _Plan]]] = {}
+            for grant, plan in planned:
+                if number < len(plan.quotas) and grant.execution_id not in held:
+                    by_tag.setdefault(plan.quotas[number][0], []).append((grant, plan))
+            rounds = (self._admit(tag, asked, number) for tag, asked in by_tag.items())
+            for refused in await asyncio.gather(*rounds):
+                held |= refused
         return held
 
-    def _plan(self, grant: Grant) -> list[tuple[str, list[LimitRef]]]:
-        """Return the partitions to ask, in the order that every process uses."""
-        by_tag: dict[str, list[LimitRef]] = {}
-        for quota in grant.of("quota"):
-            by_tag.setdefault(self._store.limit_tag(quota), []).append(quota)
-        return sorted(by_tag.items())
-
     async def _admit(
-        self, tag: str, asked: _Asked
-    ) -> list[tuple[Grant, list[LimitRef], Verdict | None]]:
+        self, tag: str, asked: Sequence[tuple[Grant, _Plan]], number: int
+    ) -> dict[str, Verdict]:
+        """Ask the quotas that are next in the plans; returns the executions not admitted."""
         items = [
-            (grant.execution_id, grant.epoch, [quota.name for quota in quotas])
-            for grant, quotas in asked
+            (grant.execution_id, grant.epoch, [quota.name for quota in plan.quotas[number][1]])
+            for grant, plan in asked
         ]
-        answers: Sequence[tuple[str, int | None] | Verdict | None]
+        answers: Sequence[tuple[str, int | None] | None]
         try:
             async with asyncio.timeout(ASK_TIMEOUT_S):
                 # The id of the claim would be wrong here: other partitions were asked with it, too.
                 answers = await self._store.quotas.admit(tag, new_id(), items)
         except (HoldfastError, TimeoutError):
             # The partition may have admitted them, so report that they did not start.
-            answers = [_unreachable(quotas[0], tuple(quotas)) for _, quotas in asked]
-        return [
-            (grant, quotas, _verdict(answer))
-            for (grant, quotas), answer in zip(asked, answers, strict=True)
-        ]
-
-
-def _verdict(answer: tuple[str, int | None] | Verdict | None) -> Verdict | None:
-    if isinstance(answer, tuple):
-        name, retry_at = answer
-        return Verdict(blocker=LimitRef.quota(name), retry_at=retry_at)
-    return answer
+            return {
+                grant.execution_id: _unreachable(
+                    plan.quotas[number][1][0], tuple(q for _, quotas in plan.quotas for q in quotas)
+                )
+                for grant, plan in asked
+            }
+        held: dict[str, Verdict] = {}
+        for (grant, plan), answer in zip(asked, answers, strict=True):
+            if answer is not None:
+                # Those before admitted it, those after may have promised it a slot.
+                others = [quotas for n, (_, quotas) in enumerate(plan.quotas) if n != number]
+                touched = tuple(quota for quotas in others for quota in quotas)
+                name, retry_at = answer
+                blocker = LimitRef.quota(name)
+                held[grant.execution_id] = Verdict(
+                    blocker=blocker, retry_at=retry_at, touched=touched
+                )
+        return held
 
 
 def _unreachable(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:

@@ -92,6 +92,33 @@ def claims(
     return found, grants
 
 
+def admitted(
+    reply: Iterable[Any], lease_id: str, grants: Mapping[str, Grant], sealing: Sealing
+) -> list[Claim]:
+    """Decode the leases of executions that their limits admitted, by id."""
+    found: list[Claim] = []
+    cohorts: dict[bytes, _Cohort] = {}
+    seen: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    values = iter(reply)
+    for value in values:
+        if not isinstance(value, bytes):
+            found.append(claim(value, lease_id, sealing))
+            continue
+        one = _first_claim(value, next(values), Lease(lease_id, 1, 0), cohorts)
+        grant = grants[one.id]
+        place = (one.tenant, grant.limits)
+        limits = seen.get(place)
+        if limits is None:
+            packed = grant.limits.encode()
+            budgets = _seen_limits(packed, "budget", one.tenant)
+            limits = seen[place] = budgets, _seen_limits(packed, "quota", one.tenant)
+        one.budgets, one.quotas = limits
+        if grant.epoch != 1:
+            one.lease = Lease(lease_id, grant.epoch, 0)
+        found.append(one)
+    return found
+
+
 class _Cohort(NamedTuple):
     """What the first claims of one reply have in common."""
 

@@ -43,7 +43,6 @@ BYTES_IN_CALL = 1 << 20
 #: A key that comes together with an id is remembered at least this long after its start.
 ALIAS_TTL_MS = 30 * 86_400_000
 
-_ADMITTED = ("", "", "", "")
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -326,11 +325,17 @@ class Executions(Domain):
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
     ) -> list[Claim]:
         """Lease admitted executions, and hold back the others."""
-        args = [wanted.request, wanted.worker, str(wanted.lease_ms)]
-        for grant, held in verdicts:
-            args += [grant.execution_id, str(grant.epoch), *(held.args() if held else _ADMITTED)]
-        rows = await self._call.write("hf_execution_activate", tag, *args)
-        return [decode.claim(row, wanted.request, self._sealing) for row in rows]
+        admitted: list[str] = []
+        held: list[str] = []
+        for grant, verdict in verdicts:
+            if verdict is None:
+                admitted += (grant.execution_id, str(grant.epoch))
+            else:
+                held += (grant.execution_id, str(grant.epoch), *verdict.args())
+        head = (wanted.request, wanted.worker, str(wanted.lease_ms), str(len(admitted) // 2))
+        rows = await self._call.write("hf_execution_activate_many", tag, *head, *admitted, *held)
+        granted = {grant.execution_id: grant for grant, _ in verdicts}
+        return decode.admitted(rows, wanted.request, granted, self._sealing)
 
     async def unblock(self, tag: str, woken: Sequence[tuple[str, str]]) -> None:
         """Make executions ready again when the limit that they wait for has room."""

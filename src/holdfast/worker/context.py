@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import contextlib
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import (
@@ -25,7 +24,7 @@ from typing import (
 )
 
 from holdfast.api import Engine
-from holdfast.errors import LeaseLost, TaskError
+from holdfast.errors import TaskError
 from holdfast.model import bounds, checks
 from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Claim
@@ -41,6 +40,7 @@ from holdfast.worker.encoding import Encoding
 from holdfast.worker.gathering import gathered
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
+from holdfast.worker.holding import Holding
 from holdfast.worker.inbox import Signals
 from holdfast.worker.journal import Journal
 from holdfast.worker.lending import SHORTEST_PAUSE_MS, LentSlot
@@ -367,15 +367,9 @@ class Context:
         with self.holding():
             return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
 
-    @contextlib.contextmanager
-    def holding(self) -> Iterator[None]:
+    def holding(self) -> Holding:
         """Make calls as the holder of the lease; a lost lease ends the attempt."""
-        self.check()
-        try:
-            yield
-        except LeaseLost as error:
-            self.lose()
-            raise AttemptLost(str(error)) from error
+        return Holding(self)
 
     async def once(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
         """Return the recorded result of a step, or compute and record it."""

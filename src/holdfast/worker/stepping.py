@@ -7,13 +7,13 @@ import inspect
 import random
 import time
 from collections.abc import Callable
-from types import CodeType
+from types import BuiltinFunctionType, CodeType
 from typing import Any, get_type_hints
 from weakref import WeakKeyDictionary
 
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.outcomes import GiveUp
-from holdfast.worker.streaming import inside_step
+from holdfast.worker.streaming import InsideStep
 
 _BACKOFF_S, _BACKOFF_MOST_S = 0.1, 10.0
 
@@ -28,7 +28,10 @@ def result_encoding(fn: Callable[..., Any]) -> Encoding:
     It is remembered for the code of the function, because a function inside a task is another one
     in each execution; and with the hints, because they may name types of that execution.
     """
-    code = getattr(inspect.unwrap(fn), "__code__", None)
+    if isinstance(fn, type | BuiltinFunctionType):
+        return _ANY
+    unwrapped = inspect.unwrap(fn) if hasattr(fn, "__wrapped__") else fn
+    code = getattr(unwrapped, "__code__", None)
     hints = getattr(fn, "__annotations__", None)
     known = None if code is None else _known.get(code)
     if known is not None and known[0] == hints:
@@ -52,7 +55,7 @@ async def try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) 
     """Call the function of a step, with retries."""
     for tried in range(retries + 1):
         try:
-            with inside_step():
+            with InsideStep():
                 value = fn(*args)
                 return await value if inspect.isawaitable(value) else value
         except Exception as error:
@@ -66,7 +69,7 @@ def try_step_blocking(fn: Callable[..., Any], args: tuple[Any, ...], retries: in
     """Call the function of a step in this thread, with retries."""
     for tried in range(retries + 1):
         try:
-            with inside_step():
+            with InsideStep():
                 return fn(*args)
         except Exception as error:
             if tried == retries or isinstance(error, GiveUp):

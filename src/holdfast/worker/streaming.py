@@ -7,9 +7,8 @@ are in the store before the attempt ends, pauses, or records a step.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -44,14 +43,16 @@ _JSON = Encoding("frame", Any)
 _in_step: ContextVar[bool] = ContextVar("holdfast_in_step", default=False)
 
 
-@contextlib.contextmanager
-def inside_step() -> Iterator[None]:
-    """Mark the code in the block as part of a step."""
-    token = _in_step.set(True)
-    try:
-        yield
-    finally:
-        _in_step.reset(token)
+class InsideStep:
+    """Marks the code in the block as part of a step."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _in_step.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _in_step.reset(self._token)
 
 
 def is_inside_step() -> bool:

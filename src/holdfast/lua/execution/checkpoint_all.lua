@@ -10,10 +10,11 @@
 local OK = { 'ok' }
 local NEEDED = { 'plain', 'steps' }
 
-local function add(tag, id, rec, name, result, now)
-  local number = tonumber(rec.steps or 0) + 1
-  if number <= steps.MOST and steps.add(tag, id, name, number, now, result) then
-    record.write(tag, id, rec, { 'steps', number })
+local function add(tag, id, rec, name, result, now_text)
+  local number = (rec.steps or 0) + 1
+  local text = steps.numeral(number)
+  if number <= steps.MOST and steps.add(tag, id, name, text, now_text, result) then
+    record.write(tag, id, rec, { 'steps', text })
     return OK
   end
   local known = steps.result(tag, id, name)
@@ -23,7 +24,7 @@ end
 
 local function run(tag, args, tenant)
   local now = clock.now(tag)
-  local answers = { 'ok' }
+  local answers, size, now_text = { 'ok' }, 1, ('%d'):format(now)
   for i = 1, #args, 4 do
     local id, fence, rec = args[i], args[i + 1], nil
     local refusal = tenant and ownership.execution(tag, id, tenant)
@@ -31,7 +32,8 @@ local function run(tag, args, tenant)
       rec = lease.held(tag, id, fence, now, NEEDED)
       if not rec then rec, refusal = lease.check(tag, id, fence, now) end
     end
-    answers[#answers + 1] = rec and add(tag, id, rec, args[i + 2], args[i + 3], now) or refusal
+    size = size + 1
+    answers[size] = rec and add(tag, id, rec, args[i + 2], args[i + 3], now_text) or refusal
   end
   return answers
 end

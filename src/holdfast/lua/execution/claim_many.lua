@@ -9,7 +9,7 @@
 --- @event claimed | resumed
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/execution/claims lib/execution/first_claims
---- @requires lib/execution/lanes lib/core/timers
+--- @requires lib/execution/lanes lib/core/timers lib/limit/grants
 
 -- Executions past their deadline are skipped; this bounds how many in one call.
 local MOST_PASSED_OVER = 2000
@@ -28,12 +28,17 @@ local function run(tag, args)
   local open = lanes.open(tag, wanted, now)
   local claimed, ids, opened, granted = { 'ok' }, {}, {}, {}
   local first = first_claims.open(request, worker, tonumber(lease_ms), now)
+  local limited = grants.open(request, now)
   for _ = 1, left + MOST_PASSED_OVER do
     if left == 0 then break end
     local id, stack = lanes.next(tag, open)
     if not id then break end
     local leased = first_claims.take(tag, id, stack, first, claimed)
-    if not leased then
+    local row = not leased and grants.take(tag, id, stack, limited)
+    if row then
+      claimed[#claimed + 1] = row
+      leased = true
+    elseif not leased then
       local claim, rec, grant = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
       if claim then
         local list = grant and granted or opened
@@ -49,6 +54,7 @@ local function run(tag, args)
   end
   lanes.close(tag, open)
   first_claims.close(tag, first, claimed)
+  grants.close(tag, limited)
   if #opened > 0 then claims.settle(tag, opened, now) end
   if #granted > 0 then timers.arm_many(tag, granted, now) end
   if taken > 0 then claims.remember(memory, ids) end

@@ -5,37 +5,94 @@
 --- @arg items per item: execution, epoch, its quotas here, one per line
 --- @ok per item: empty, or the quota that refused and when to expect room, or empty
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/clock lib/limit/quota
+--- @requires lib/core/keys lib/core/clock lib/limit/quota lib/limit/admitting
 
 local MEMORY_MS = 30000
 
-local function names_of(list)
-  local names = {}
-  for name in list:gmatch('[^\n]+') do names[#names + 1] = name end
+--- The quotas of a list, one per line; those of one call are much alike.
+local function names_of(lists, list)
+  local names = lists[list]
+  if not names then
+    names = {}
+    for name in list:gmatch('[^\n]+') do names[#names + 1] = name end
+    lists[list] = names
+  end
   return names
+end
+
+--- Open the quotas of all items: by name, false if there is none.
+local function open_all(tag, args, lists, now)
+  local open, asking = {}, {}
+  for i = 2, #args, 3 do
+    for _, name in ipairs(names_of(lists, args[i + 2])) do
+      local executions = asking[name]
+      if not executions then
+        executions = {}
+        asking[name] = executions
+      end
+      executions[#executions + 1] = args[i]
+    end
+  end
+  for name, executions in pairs(asking) do
+    local q = quota.open(tag, name, now)
+    if q then admitting.look_up(tag, q, executions) end
+    open[name] = q or false
+  end
+  return open
+end
+
+--- Whether any of the grants is over; most calls have none.
+local function any_void(tag, args)
+  local voids = {}
+  for i = 2, #args, 3 do voids[#voids + 1] = keys.void(tag, args[i], args[i + 1]) end
+  return #voids > 0 and server.call('EXISTS', unpack(voids)) > 0
 end
 
 --- Nil if admitted; else the quota that refused, and when it may have room.
 local function admit(tag, open, execution, epoch, names, now)
-  if server.call('EXISTS', keys.void(tag, execution, epoch)) == 1 then return names[1], now end
-  for _, name in ipairs(names) do
-    if open[name] == nil then open[name] = quota.open(tag, name, now) or false end
-  end
   for _, name in ipairs(names) do
     local q = open[name]
-    local admits = not q or quota.admits(tag, q, execution, epoch, now)
+    local admits = not q or admitting.admits(tag, q, execution, epoch, now)
     if admits == nil then return name, now end
     if not admits then
       for _, other in ipairs(names) do
-        if other ~= name and open[other] then quota.renounce(tag, open[other], execution, now) end
+        if other ~= name and open[other] then admitting.renounce(tag, open[other], execution, now) end
       end
-      return name, quota.queue(tag, q, execution, epoch)
+      return name, admitting.queue(tag, q, execution, epoch)
     end
   end
   for _, name in ipairs(names) do
-    if open[name] then quota.take(tag, open[name], execution, epoch) end
+    if open[name] then admitting.take(tag, open[name], execution, epoch) end
   end
   return nil
+end
+
+--- Whether all quotas admit everyone who asks; most calls find them so. Then all have started.
+local function admit_all(args, open, lists)
+  for _, q in pairs(open) do
+    if q and not admitting.admits_all(q) then return false end
+  end
+  for i = 2, #args, 3 do
+    for _, name in ipairs(lists[args[i + 2]]) do
+      if open[name] then admitting.enter(open[name], args[i], args[i + 1]) end
+    end
+  end
+  return true
+end
+
+--- Ask for each item on its own; adds to `answers`.
+local function admit_each(tag, args, open, lists, answers, now)
+  for i = 2, #args, 3 do
+    local execution, epoch, names = args[i], args[i + 1], lists[args[i + 2]]
+    local refused, retry_at
+    if server.call('EXISTS', keys.void(tag, execution, epoch)) == 1 then
+      refused, retry_at = names[1], now
+    else
+      refused, retry_at = admit(tag, open, execution, epoch, names, now)
+    end
+    answers[#answers + 1] = refused or ''
+    answers[#answers + 1] = refused and retry_at or ''
+  end
 end
 
 local function run(tag, args)
@@ -44,11 +101,12 @@ local function run(tag, args)
   local known = server.call('GET', memory)
   if known then return cmsgpack.unpack(known) end
 
-  local open, answers = {}, { 'ok' }
-  for i = 2, #args, 3 do
-    local refused, retry_at = admit(tag, open, args[i], args[i + 1], names_of(args[i + 2]), now)
-    answers[#answers + 1] = refused or ''
-    answers[#answers + 1] = refused and retry_at or ''
+  local lists, answers = {}, { 'ok' }
+  local open = open_all(tag, args, lists, now)
+  if not any_void(tag, args) and admit_all(args, open, lists) then
+    for i = 2, 1 + 2 * (#args - 1) / 3 do answers[i] = '' end
+  else
+    admit_each(tag, args, open, lists, answers, now)
   end
   for _, q in pairs(open) do
     if q then quota.close(tag, q, now) end

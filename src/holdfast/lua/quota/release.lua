@@ -9,17 +9,27 @@ local MOST_ENTRIES = 500
 
 local function run(tag, args)
   local now = clock.now(tag)
-  local touched, order = {}, {}
+  local used, order = {}, {}
   for i = 1, #args, 4 do
-    local execution, epoch, used = args[i], args[i + 1], args[i + 2] == '1'
+    local execution, epoch = args[i], args[i + 1]
     for name in args[i + 3]:gmatch('[^\n]+') do
-      quota.release(tag, name, execution, epoch, used)
-      if not touched[name] then
-        touched[name] = true
+      local given = used[name]
+      if not given then
+        given = {}
+        used[name] = given
         order[#order + 1] = name
+      end
+      if args[i + 2] == '1' then
+        given[#given + 1] = execution
+        given[#given + 1] = epoch
+      else
+        quota.revoke(tag, name, execution, epoch)
       end
     end
   end
-  for _, name in ipairs(order) do quota.settle(tag, name, now) end
+  for _, name in ipairs(order) do
+    if #used[name] > 0 then quota.release_many(tag, name, used[name]) end
+    quota.settle(tag, name, now)
+  end
   return { 'ok', outbox.read(tag, MOST_ENTRIES) }
 end

@@ -5,15 +5,16 @@
 --- @requires lib/core/keys lib/core/brief
 local record = {}
 
--- Fields that no end of an execution looks at, and those that every record has. A record with no others is
--- `plain`: most are, and their ends are short.
+-- Fields that no end of an execution looks at, those that every record has, and those of limits. A record
+-- with no others is `plain`: most are, and their ends are short. `plain` is 1, or 2 of one with limits and
+-- without tags.
 local PLAIN = {
   state = true, attempts = true, epoch = true, fence = true, worker = true, due = true, started = true,
   claimed = true, ended = true, born = true, tenant = true, lane = true, kind = true, requires = true,
   priority = true, rank = true, retry = true, give_up = true, max_reclaims = true, max_replays = true,
   key = true, digest = true, nonce = true, trace = true, tagged = true, tags = true, input = true,
   result = true, content_type = true, steps = true, plain = true, streamed = true, pct = true,
-  progress_at = true, view = true,
+  progress_at = true, view = true, limited = true, limits = true, grant = true,
 }
 
 local TERMINAL = { completed = true, failed = true, cancelled = true, expired = true, skipped = true }
@@ -99,7 +100,8 @@ function record.write(tag, id, rec, changes)
     if count_steps(tag, id, rec, changes) then return end
     record.unfold(tag, id, rec)
   end
-  if rec.plain == '1' and not record.is_plain(changes) then
+  local plain = rec.plain
+  if plain and plain ~= '0' and not record.is_plain(changes) then
     changes[#changes + 1] = 'plain'
     changes[#changes + 1] = '0'
   end

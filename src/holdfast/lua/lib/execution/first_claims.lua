@@ -78,7 +78,7 @@ function first_claims.take(tag, id, stack, call, claimed)
   )
   local born, input = found[5], found[8]
   if found[1] ~= 'waiting' or found[2] ~= '1' or found[3] or found[4] then
-    stack.differs = true
+    stack.differs, stack.limited = true, found[2] == '2'
     return false
   end
   server.call(

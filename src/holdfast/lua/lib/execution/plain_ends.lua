@@ -2,13 +2,14 @@
 --- record and a write to it, and lists and timers are written once for a cohort. Briefs are read and written
 --- together. The others end by lib/execution/finish.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/cohorts lib/core/settings
---- @requires lib/core/brief lib/stream/carried
+--- @requires lib/core/brief lib/stream/carried lib/limit/limits lib/limit/outbox
 local plain_ends = {}
 
 --- What the ends of one call have in common.
 function plain_ends.open(now)
   return {
-    now = now, now_text = tostring(now), cohorts = {}, bounds = {}, heads = {}, places = {}, briefs = {}, size = 0,
+    now = now, now_text = tostring(now), cohorts = {}, bounds = {}, releases = {}, quotas = {},
+    heads = {}, places = {}, briefs = {}, size = 0,
   }
 end
 
@@ -83,13 +84,27 @@ function plain_ends.write(call)
   if call.size > 0 then server.call('MSET', unpack(call.briefs)) end
 end
 
+--- Report to the quotas of an execution that it no longer runs.
+local function release(tag, id, fence, call)
+  local list = server.call('HGET', keys.record(tag, id), 'limits') or limits.of(tag, id, {})
+  local quotas = call.quotas[list]
+  if not quotas then
+    quotas = table.concat(limits.quotas_of(list), '\n')
+    call.quotas[list] = quotas
+  end
+  if quotas == '' then return end
+  call.releases[#call.releases + 1] = 'r\n' .. id .. '\n' .. fence:match(':(%d+):%d+$') .. '\n1\n' .. quotas
+end
+
 --- End a plain execution with a hash, if the holder of this fence may. Returns whether it has.
 function plain_ends.complete(tag, id, fence, result, content_type, last, call)
   local key = keys.record(tag, id)
   local found =
     server.call('HMGET', key, 'fence', 'state', 'plain', 'due', 'tenant', 'lane', 'kind', 'born')
-  if found[1] ~= fence or found[2] ~= 'active' or found[3] ~= '1' then return false end
+  local plain = found[3]
+  if found[1] ~= fence or found[2] ~= 'active' or plain ~= '1' and plain ~= '2' then return false end
   if is_late(call, found[4]) then return false end
+  if plain == '2' then release(tag, id, fence, call) end
   local cohort = cohort_of(tag, call, found[5], found[6], found[7])
   cohorts.add(cohort, id, found[8])
   if last then carried.conclude(tag, id, carried.holder(tag, id, found[5]), last, call.now, call.bounds) end
@@ -107,6 +122,7 @@ end
 
 --- List the executions as completed, and set the timers of their retention.
 function plain_ends.close(tag, call)
+  if #call.releases > 0 then outbox.put_many(tag, call.now, call.releases) end
   for _, cohort in ipairs(call.cohorts) do
     if cohort.size > 0 then
       index.shift(tag, cohort, 'active', 'completed')

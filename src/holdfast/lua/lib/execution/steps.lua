@@ -5,15 +5,26 @@ local steps = {}
 --- A claim hands out the whole journal, so its length is bounded.
 steps.MOST = 10000
 
-local function packed(number, now, result) return ('%d %d '):format(number, now) .. result end
+-- Texts of numbers: making one takes about as long as reading a field.
+local numerals = {}
 
-function steps.put(tag, id, name, number, now, result)
-  server.call('HSET', keys.steps(tag, id), name, packed(number, now, result))
+--- The number of a step as text.
+function steps.numeral(number)
+  local text = numerals[number]
+  if not text then
+    text = ('%d'):format(number)
+    numerals[number] = text
+  end
+  return text
 end
 
---- The same, unless the step is recorded; returns whether it was not.
+function steps.put(tag, id, name, number, now, result)
+  server.call('HSET', keys.steps(tag, id), name, ('%d %d '):format(number, now) .. result)
+end
+
+--- The same, unless the step is recorded; returns whether it was not. Number and time are texts.
 function steps.add(tag, id, name, number, now, result)
-  return server.call('HSETNX', keys.steps(tag, id), name, packed(number, now, result)) == 1
+  return server.call('HSETNX', keys.steps(tag, id), name, number .. ' ' .. now .. ' ' .. result) == 1
 end
 
 function steps.result(tag, id, name)

@@ -9,7 +9,7 @@
 --- @requires lib/limit/outbox
 local limits = {}
 
-local GRANT_MS = 5000
+limits.GRANT_MS = 5000
 
 function limits.of(tag, id, rec) return rec.limits or server.call('GET', keys.limits(tag, id)) or '' end
 
@@ -54,12 +54,12 @@ function limits.is_granted(rec) return rec.state == 'waiting' and rec.due ~= nil
 function limits.grant(tag, id, rec, request, now)
   local epoch = tonumber(rec.epoch or 0) + 1
   record.clear(tag, id, rec, { 'woken' })
-  record.write(tag, id, rec, { 'grant', request, 'epoch', epoch, 'due', now + GRANT_MS })
+  record.write(tag, id, rec, { 'grant', request, 'epoch', epoch, 'due', now + limits.GRANT_MS })
   return { id, epoch, limits.of(tag, id, rec) }
 end
 
 --- Only those limits that count who runs.
-local function quotas_of(list)
+function limits.quotas_of(list)
   local found = {}
   for limit in list:gmatch('[^\n]+') do
     if limit:sub(1, 2) == 'q:' then found[#found + 1] = limit end
@@ -71,7 +71,7 @@ end
 --- leaves.
 function limits.leave(tag, id, rec, before, now)
   if before == 'active' then
-    local quotas = quotas_of(limits.of(tag, id, rec))
+    local quotas = limits.quotas_of(limits.of(tag, id, rec))
     if #quotas > 0 then outbox.put(tag, now, 'r', id, rec.epoch, 1, unpack(quotas)) end
   elseif limits.is_granted(rec) then
     outbox.put(tag, now, 'r', id, rec.epoch, 0, limits.of(tag, id, rec))

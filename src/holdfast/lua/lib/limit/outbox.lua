@@ -14,5 +14,15 @@ function outbox.put(tag, now, ...)
   if server.call('ZCARD', key) == 1 then wake.courier(tag) end
 end
 
+--- The same for several entries, each as lines.
+function outbox.put_many(tag, now, entries)
+  local key, scored, at = keys.outbox(tag), {}, tostring(now)
+  for i, entry in ipairs(entries) do
+    scored[2 * i - 1], scored[2 * i] = at, entry
+  end
+  server.call('ZADD', key, unpack(scored))
+  if server.call('ZCARD', key) <= #entries then wake.courier(tag) end
+end
+
 --- The oldest entries.
 function outbox.read(tag, limit) return server.call('ZRANGE', keys.outbox(tag), 0, limit - 1) end

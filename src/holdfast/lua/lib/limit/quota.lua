@@ -14,7 +14,8 @@ local VOID_MS = 3600000
 --- The id of the definition that `name` counts under.
 function quota.id(name) return name:match('^[^#]+') end
 
---- The quota `name` as it is now, or nil if there is none (any more): then it limits nothing.
+--- The quota `name` as it is now, or nil if there is none (any more): then it limits nothing. What it gives
+--- out in one call is written by `close`.
 function quota.open(tag, name, now)
   local def = server.call('HMGET', keys.quota(tag, quota.id(name)), 'born', 'window', 'most', 'slots')
   if not def[1] then return nil end
@@ -32,7 +33,7 @@ function quota.open(tag, name, now)
 end
 
 --- How many more may be admitted or promised room now; `own` is a slot that would be given up.
-local function room(q, own)
+function quota.room(q, own)
   local slots = q.slots and q.slots - q.running + (own or 0) or math.huge
   local starts = q.most and q.most - q.started or math.huge
   return math.min(slots, starts) - q.promised
@@ -57,7 +58,7 @@ function quota.retry_at(tag, q)
 end
 
 --- End the promise to an execution; returns how many there were: 1 or 0.
-local function withdraw(tag, name, execution)
+function quota.withdraw(tag, name, execution)
   local ended = server.call('ZREM', keys.promises(tag, name), execution)
   if ended == 1 then waiters.forget(tag, name, execution) end
   return ended
@@ -65,7 +66,7 @@ end
 
 --- Promise room to the executions that have waited longest, and wake them.
 function quota.promote(tag, q, now)
-  local count = math.min(room(q), q.waiting)
+  local count = math.min(quota.room(q), q.waiting)
   if count <= 0 then return end
   for _, execution in ipairs(waiters.call(tag, q.name, math.min(count, 1000))) do
     server.call('ZADD', keys.promises(tag, q.name), now + PROMISE_MS, execution)
@@ -75,58 +76,15 @@ function quota.promote(tag, q, now)
   if q.waiting == 0 then server.call('SREM', keys.quota_queues(tag, quota.id(q.name)), q.name) end
 end
 
---- Whether an execution may start now; nil if it has started under a later epoch: then the grant
---- that asks is over.
-function quota.admits(tag, q, execution, epoch, now)
-  q.now = now
-  q.holder = server.call('HGET', keys.holders(tag, q.name), execution)
-  if q.holder == epoch then return true end
-  if q.holder and tonumber(q.holder) > tonumber(epoch) then return nil end
-  if q.waiting > 0 then quota.promote(tag, q, now) end
-  q.promise = q.promised > 0 and server.call('ZSCORE', keys.promises(tag, q.name), execution)
-  -- It may hold a slot under an earlier epoch, of which the release is on its way.
-  return (q.promise or q.waiting == 0 and room(q, q.holder and 1) > 0) and true or false
-end
-
---- Let an execution start that `admits` has just answered for. Written by `close`.
-function quota.take(tag, q, execution, epoch)
-  if q.holder == epoch then return end
-  q.held[#q.held + 1] = execution
-  q.held[#q.held + 1] = epoch
-  if not q.holder then q.running = q.running + 1 end
-  if q.most then
-    q.starts[#q.starts + 1] = q.now
-    q.starts[#q.starts + 1] = execution .. ':' .. epoch
-    q.started = q.started + 1
-  end
-  if q.promise then
-    q.promised = q.promised - withdraw(tag, q.name, execution)
-  elseif q.waiting > 0 then
-    waiters.drop(tag, q.name, execution, epoch)
-    q.waiting = waiters.count(tag, q.name)
-  end
-end
-
---- Make an execution wait; returns when there may be room, if that is known.
-function quota.queue(tag, q, execution, epoch)
-  if q.waiting == 0 then server.call('SADD', keys.quota_queues(tag, quota.id(q.name)), q.name) end
-  waiters.add(tag, q.name, execution, epoch)
-  q.waiting = waiters.count(tag, q.name)
-  return quota.retry_at(tag, q)
-end
-
---- Give up the room that was promised to an execution which another quota holds back.
-function quota.renounce(tag, q, execution, now)
-  if q.promised == 0 then return end
-  q.promised = q.promised - withdraw(tag, q.name, execution)
-  if q.waiting > 0 then quota.promote(tag, q, now) end
-end
-
 --- Write what was taken, and set the timer.
 function quota.close(tag, q, now)
   if #q.held > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
   if #q.starts > 0 then
-    server.call('ZADD', keys.admissions(tag, q.name), unpack(q.starts))
+    local scored, at = {}, tostring(now)
+    for i, start in ipairs(q.starts) do
+      scored[2 * i - 1], scored[2 * i] = at, start
+    end
+    server.call('ZADD', keys.admissions(tag, q.name), unpack(scored))
     -- The starts of one value of a tag are forgotten when nothing of it starts any more.
     server.call('PEXPIRE', keys.admissions(tag, q.name), q.window + 60000)
   end
@@ -142,26 +100,33 @@ function quota.arm(tag, q, now)
   end
 end
 
---- Give back what an execution was admitted to under an epoch, once. `used`: it ran; else its start
---- does not count, and an admission that comes later than this is void.
-function quota.release(tag, name, execution, epoch, used)
+--- Give back what executions that ran were admitted to, once; `given` is a flat list of executions and
+--- epochs.
+function quota.release_many(tag, name, given)
+  local holders, asked, over = keys.holders(tag, name), {}, {}
+  for i = 1, #given, 2 do asked[#asked + 1] = given[i] end
+  for i, epoch in ipairs(server.call('HMGET', holders, unpack(asked))) do
+    if epoch == given[2 * i] then over[#over + 1] = asked[i] end
+  end
+  if #over > 0 then server.call('HDEL', holders, unpack(over)) end
+end
+
+--- The same for one that did not run: its start does not count, and an admission that comes later than
+--- this is void.
+function quota.revoke(tag, name, execution, epoch)
   local holders = keys.holders(tag, name)
   if server.call('HGET', holders, execution) == epoch then
     server.call('HDEL', holders, execution)
-    if not used then server.call('ZREM', keys.admissions(tag, name), execution .. ':' .. epoch) end
+    server.call('ZREM', keys.admissions(tag, name), execution .. ':' .. epoch)
   end
-  if not used then
-    server.call('SET', keys.void(tag, execution, epoch), '1', 'PX', VOID_MS)
-    if waiters.drop(tag, name, execution, epoch) then
-      server.call('ZREM', keys.promises(tag, name), execution)
-    end
-  end
+  server.call('SET', keys.void(tag, execution, epoch), '1', 'PX', VOID_MS)
+  if waiters.drop(tag, name, execution, epoch) then server.call('ZREM', keys.promises(tag, name), execution) end
 end
 
 --- Time has passed, slots were given back, or the definition has changed: give out what is free.
 function quota.settle(tag, name, now)
   for _, execution in ipairs(server.call('ZRANGEBYSCORE', keys.promises(tag, name), '-inf', now)) do
-    withdraw(tag, name, execution)
+    quota.withdraw(tag, name, execution)
   end
   local q = quota.open(tag, name, now)
   if not q then
