@@ -38,7 +38,7 @@ end
 
 local function release(list, id, rec, changes)
   members.begin(list.tag, id, rec, list.now, changes)
-  if tonumber(rec.ins) > 1 and (rec.lax or rec.hears or has_lost(list)) then work.add(list, 'walk', id) end
+  if tonumber(rec.ins or 0) > 1 and (rec.lax or rec.hears or has_lost(list)) then work.add(list, 'walk', id) end
 end
 
 local function skip(list, id, rec, changes, because)
