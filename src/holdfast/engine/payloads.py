@@ -162,7 +162,10 @@ class Payloads:
         """Return claims with complete inputs; delay those that cannot be read now."""
         if not any(map(_is_incomplete, claims)):
             return claims
-        opened = await asyncio.gather(*map(self._open_claim, claims))
+        # What is here already needs no task.
+        opened = [await self._open_claim(claim) for claim in claims if not _is_elsewhere(claim)]
+        far = [self._open_claim(claim) for claim in claims if _is_elsewhere(claim)]
+        opened += await asyncio.gather(*far)
         return [claim for claim in opened if claim is not None]
 
     async def _open_claim(self, claim: Claim) -> Claim | None:
@@ -193,6 +196,8 @@ class Payloads:
 
     async def _upstreams(self, passed: Sequence[Passed]) -> list[Outcome | None]:
         """Return how the upstreams of a member ended."""
+        if not any(map(_must_be_read, passed)):
+            return [one.outcome and await self._open_outcome(one.outcome) for one in passed]
         reading = asyncio.Semaphore(_READS)
 
         async def read(upstream: Passed) -> Outcome | None:
@@ -201,9 +206,17 @@ class Payloads:
                     return await self.outcome(upstream.id)
                 return await self._open_outcome(upstream.outcome)
 
-        if len(passed) == 1:
-            return [await read(passed[0])]
         return await asyncio.gather(*map(read, passed))
+
+
+def _is_elsewhere(claim: Claim) -> bool:
+    """Whether a part of a claim's input has to be read first."""
+    return references.is_reference(claim.input) or any(map(_must_be_read, claim.passed))
+
+
+def _must_be_read(upstream: Passed) -> bool:
+    outcome = upstream.outcome
+    return outcome is None or references.is_reference(outcome.result or b"")
 
 
 def _is_incomplete(claim: Claim) -> bool:

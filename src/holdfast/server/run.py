@@ -20,7 +20,7 @@ from holdfast.model.api_keys import Role
 from holdfast.server.http import tls
 from holdfast.server.http.app import make_app, make_services
 from holdfast.server.http.call import Services
-from holdfast.server.http.connections import HEAD_S, BoundedHttp
+from holdfast.server.http.connections import BoundedHttp
 from holdfast.server.http.turns import Turns
 from holdfast.server.settings import ServerSettings
 from holdfast.server.sockets import listening
@@ -84,7 +84,6 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_graceful_shutdown=max(1, int(settings.grace_s)),
-        timeout_keep_alive=int(HEAD_S),
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=str(settings.tls_key) if settings.tls_key else None,
     )

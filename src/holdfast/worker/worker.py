@@ -21,6 +21,7 @@ from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.log_lines import LEVELS
+from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.revisions import capability
 from holdfast.model.workers import Beat
 from holdfast.outages import level
@@ -46,6 +47,9 @@ _CLAIM_WAIT_MS = 5_000
 _MOST_IN_CLAIM = 100
 #: Executions that compute for longer than this when they start are started in smaller groups.
 _LONG_START_S = 0.005
+#: Members of graphs, children and turns start a few at a time: their ends concern others, and
+#: occupy the store for several times as long.
+_RELATED_AT_ONCE = 16
 #: A worker with this many slots makes two claims at once, one with more makes more: a claim is
 #: answered while the executions of another start.
 _SLOTS_OF_TWO = 100
@@ -274,19 +278,22 @@ class Worker:
                 await self._start_all(claims)
 
     async def _start_all(self, claims: Sequence[Claim]) -> None:
-        """Start executions, few at a time if they compute for long before they wait.
+        """Start executions, few at a time if they or the store compute for long.
 
         So calls of the first are under way while the others start.
         """
         loop = asyncio.get_running_loop()
+        is_related = any(ROOT_SEPARATOR in claim.id for claim in claims[:1])
+        most = _RELATED_AT_ONCE if is_related else _MOST_IN_CLAIM
         for claim in claims:
             self._slots.take(1)
             self._heartbeats.hold(claim)
         started = 0
         while started < len(claims):
-            for claim in claims[started : started + self._at_once]:
+            at_once = min(most, self._at_once)
+            for claim in claims[started : started + at_once]:
                 self._start(claim)
-            started += self._at_once
+            started += at_once
             before = loop.time()
             await asyncio.sleep(0)
             if loop.time() - before > _LONG_START_S:

@@ -17,6 +17,7 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from starlette.requests import Request
 
@@ -227,9 +228,14 @@ def _refuse_browsers_elsewhere(request: Request) -> None:
     """Refuse pages of other sites, which could act through the operator's browser."""
     host = header(request.scope, b"host") or ""
     origin = header(request.scope, b"origin")
-    if _PORT.sub("", host).lower() not in _LOOPBACK_NAMES:
+    if not _is_loopback(host):
         raise Forbidden(
             f"without API keys this server answers only on loopback names, not on {host!r}"
         )
     if origin is not None and origin != f"{request.scope['scheme']}://{host}":
         raise Forbidden(f"without API keys this server refuses pages of {origin!r}")
+
+
+@lru_cache(256)
+def _is_loopback(host: str) -> bool:
+    return _PORT.sub("", host).lower() in _LOOPBACK_NAMES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +26,7 @@ from holdfast.server.http.declare import Route
 from holdfast.server.http.headers import headers
 from holdfast.server.http.paths import Paths
 from holdfast.server.http.pipeline import Pipeline
+from holdfast.server.http.reply import SHARED
 from holdfast.server.metrics import Metrics
 from holdfast.server.routes import all_routes
 from holdfast.server.settings import ServerSettings
@@ -39,6 +41,13 @@ _HEADERS = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
+
+
+def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(b"%b: %b\r\n" % pair for pair in headers)
+
+
+_LINES = _lines(_HEADERS)
 
 
 def make_services(engine: Engine, settings: ServerSettings) -> Services:
@@ -118,14 +127,15 @@ class Envelope:
         request_id = given if _REQUEST_ID.match(given) else new_id()
         scope["holdfast.request_id"] = request_id
         origin = sent.get(b"origin")
-        added = [*_HEADERS, (b"x-request-id", request_id.encode())]
+        added = [(b"x-request-id", request_id.encode())]
         if origin in self._origins:
             added += [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
+        scope[SHARED] = _LINES + _lines(added)
 
         async def send_enveloped(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message["headers"]}
-                missing = [pair for pair in added if pair[0] not in present]
+                missing = [pair for pair in (*_HEADERS, *added) if pair[0] not in present]
                 message["headers"] = [*message["headers"], *missing]
             await send(message)
 

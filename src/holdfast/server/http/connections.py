@@ -13,12 +13,14 @@ import re
 from functools import partial
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from holdfast.server.http.turns import Turns
 
 #: The part of a scope that has the body of a call, if it came in one piece with the head.
 BODY = "holdfast.body"
+#: The part of a scope that has the connection of a call.
+CONNECTION = "holdfast.connection"
 _UPGRADE = re.compile(rb"(\r\n)upgrade:", re.IGNORECASE)
 #: The most bytes that a head, or what follows a body, can add to its first packet.
 HEAD_BYTES = 64 << 10
@@ -111,6 +113,7 @@ class BoundedHttp(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         """Start a call when it is its turn."""
         self._answered = cycle
+        cycle.scope[CONNECTION] = self
         self._turns.start(partial(super()._start_asgi_task, cycle, app))
 
     def on_message_complete(self) -> None:
@@ -120,9 +123,30 @@ class BoundedHttp(HttpToolsProtocol):
             self._is_new = False
             self.scope[BODY] = bytes(self.cycle.body)  # type: ignore[literal-required]
 
+    def answer(self, status: int, head: bytes, body: bytes) -> bool:
+        """Write a whole answer at once; returns False if it has to be sent in the usual way."""
+        cycle = self._answered
+        if cycle.disconnected or self.flow.write_paused:
+            return False
+        cycle.response_started = cycle.response_complete = True
+        lines = [STATUS_LINE[status], head]
+        lines += [b"%b: %b\r\n" % pair for pair in self.server_state.default_headers]
+        lines += [b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n", body]
+        self.transport.write(b"".join(lines))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
+
     def on_response_complete(self) -> None:
         """Start the timeout for the next call; read it when those before it are answered."""
-        super().on_response_complete()
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
         if self.pipeline:
             self.flow.pause_reading()
         self._expect_call()

@@ -97,13 +97,16 @@ end
 --- state, content type, and result or the log entry of its end.
 local function pass(tag, id, name, on, room)
   if room.results == 0 then return { name, on, id } end
-  local rec = record.read(tag, id)
+  local state, result, content_type =
+    unpack(server.call('HMGET', keys.record(tag, id), 'state', 'result', 'content_type'))
   room.results = room.results - 1
-  if rec.state ~= 'completed' then return { name, on, id, rec.state, '', log.ending(tag, id, rec) } end
-  local bytes = rec.result and #rec.result or server.call('STRLEN', keys.result(tag, id))
+  if state ~= 'completed' then
+    return { name, on, id, state, '', log.ending(tag, id, record.read(tag, id)) }
+  end
+  local bytes = result and #result or server.call('STRLEN', keys.result(tag, id))
   if bytes > room.bytes then return { name, on, id } end
   room.bytes = room.bytes - bytes
-  return { name, on, id, rec.state, rec.content_type or '', record.result(tag, id, rec) }
+  return { name, on, id, state, content_type or '', result or server.call('GET', keys.result(tag, id)) }
 end
 
 --- The results of the upstreams of a claimed member.

@@ -113,9 +113,9 @@ end
 
 function work.handlers.launch(list, item)
   local rest = through_again(list, item, function(id)
-    local member = members.look(list.tag, id)
-    if members.undecided(member) then
-      resolve.decide(list, id, member, 'an upstream that does not run again prevents it from running')
+    local rec = record.read(list.tag, id)
+    if rec and members.undecided(rec) then
+      resolve.decide(list, id, rec, {}, 'an upstream that does not run again prevents it from running')
     end
   end)
   if not rest then

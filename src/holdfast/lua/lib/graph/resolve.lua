@@ -36,38 +36,44 @@ local function has_lost(list)
   return list.lost
 end
 
-local function release(list, id, others)
-  local rec = record.read(list.tag, id)
-  members.begin(list.tag, id, rec, list.now, {})
-  if others and (rec.lax or rec.hears or has_lost(list)) then work.add(list, 'walk', id) end
+local function release(list, id, rec, changes)
+  members.begin(list.tag, id, rec, list.now, changes)
+  if tonumber(rec.ins or 0) > 1 and (rec.lax or rec.hears or has_lost(list)) then work.add(list, 'walk', id) end
 end
 
-local function skip(list, id, because)
-  local rec = record.read(list.tag, id)
+local function skip(list, id, rec, changes, because)
   rec.work = list
   local entry = { event = 'skipped', reason = because }
-  finish.now(list.tag, id, rec, 'skipped', list.now, {}, entry)
+  finish.now(list.tag, id, rec, 'skipped', list.now, changes, entry)
 end
 
---- Start or skip a member if its changed counts decide its join.
-function resolve.decide(list, id, member, because)
-  if members.released(member) then
-    release(list, id, member.ins > 1)
-  elseif member.unmet > member.ins - member.need then
-    skip(list, id, because)
+--- Start or skip a member if its counts, of which `changes` has the new ones, decide its join; write
+--- them in any case.
+function resolve.decide(list, id, rec, changes, because)
+  for i = 1, #changes, 2 do rec[changes[i]] = changes[i + 1] end
+  if members.released(rec) then
+    release(list, id, rec, changes)
+  elseif tonumber(rec.unmet or 0) > tonumber(rec.ins or 0) - tonumber(rec.need or 0) then
+    skip(list, id, rec, changes, because)
+  elseif #changes > 0 then
+    record.write(list.tag, id, rec, changes)
   end
 end
 
 --- Pass on the end of a member, in `upstream.state`, along one edge.
 local function tell_edge(list, upstream_id, upstream, on, id)
-  local member = members.look(list.tag, id)
-  if members.undecided(member) then
+  local rec = record.read(list.tag, id)
+  if not rec then return end
+  -- What it was is compared below: it may end here.
+  local member = { state = rec.state, lax = rec.lax, spared = rec.spared, need = rec.need, met = rec.met }
+  if members.undecided(rec) then
     local field = members.meets(on, upstream.state) and 'met' or 'unmet'
-    member[field] = server.call('HINCRBY', keys.record(list.tag, id), field, 1)
+    local changes = { field, tonumber(rec[field] or 0) + 1 }
     local key = members.key(list.graph, upstream_id)
-    resolve.decide(list, id, member, 'upstream ' .. key .. ' is ' .. upstream.state)
+    resolve.decide(list, id, rec, changes, 'upstream ' .. key .. ' is ' .. upstream.state)
+    member.met = rec.met
   end
-  if member.state then spare_if(list, upstream_id, upstream, on, member) end
+  spare_if(list, upstream_id, upstream, on, member)
 end
 
 --- Whether an item was parked before its graph was cancelled: the members it concerns are being ended,
@@ -146,9 +152,9 @@ end
 --- call that is at it already.
 function finish.resolve(tag, id, rec, now)
   local graph = keys.graph(tag, rec.graph)
-  server.call('HINCRBY', graph, 'open', -1)
-  if members.is_bad(rec.state) and not rec.spared then server.call('HINCRBY', graph, 'bad', 1) end
   local list = rec.work or work.new(tag, rec.graph, now, work.AT_ONCE)
+  list.open = server.call('HINCRBY', graph, 'open', -1)
+  if members.is_bad(rec.state) and not rec.spared then server.call('HINCRBY', graph, 'bad', 1) end
   local mute, lost, reopening = unpack(server.call('HMGET', graph, 'mute', 'lost', 'reopening'))
   list.lost = list.lost or lost
   -- Its end is passed on when all its dependents wait again.

@@ -51,6 +51,7 @@ end
 
 --- Park an item. A member whose end was not passed on to all edges yet stores the offset.
 local function park(list, item, push)
+  list.has_parked = true
   local key = item.verb == 'walk' and keys.graph_walks or keys.graph_work
   server.call(push, key(list.tag, list.graph), item.verb .. ' ' .. item.offset .. ' ' .. item.id)
   if item.verb == 'tell' then
@@ -85,6 +86,8 @@ function work.run(list, parked)
   if item then park(list, item, item.parked and 'LPUSH' or 'RPUSH') end
   park_rest(list, list.work)
   park_rest(list, list.walks)
+  -- What an earlier call parked has its timer, and a graph with open members does not end.
+  if not parked and not list.has_parked and list.open ~= 0 then return end
   if work.is_parked(list.tag, list.graph) then
     timers.set(list.tag, 'g:' .. list.graph, list.now, list.now)
   elseif tonumber(server.call('HGET', keys.graph(list.tag, list.graph), 'open')) == 0 then
