@@ -61,6 +61,11 @@ class Server:
         return self._running.port
 
     @property
+    def log(self) -> Path:
+        """Its log."""
+        return self._folder.with_suffix(".log")
+
+    @property
     def is_alive(self) -> bool:
         """Whether its process runs, if perhaps stopped."""
         return self._running.process.poll() is None
@@ -129,8 +134,10 @@ class Topology(ABC):
         folder = self._folder / f"server{number}"
         folder.mkdir(exist_ok=True)
         link = link or self.network.link(0, self.random)
-        source = ("--bind-source-addr", f"127.0.7.{number}")
-        running = start_server(*source, *options, *_users(), folder=folder)
+        own = ("--bind-source-addr", f"127.0.7.{number}")
+        # Not on the disk that a fault fills.
+        own += ("--logfile", str(folder.with_suffix(".log")))
+        running = start_server(*own, *options, *_users(), folder=folder)
         server = Server(number, self._stack.enter_context(running), folder, link)
         link.target = server.port
         # A server that was started again is not known to the stack.
