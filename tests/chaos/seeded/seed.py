@@ -37,7 +37,7 @@ WORKERS, CLIENTS = 2, 2
 #: How many calls at least come before the first fault, and until the last one is over.
 CALLS = 20
 #: How long the next piece of work may take to end once there are no more faults.
-DRAIN_S = 60.0
+DRAIN_S = 240.0
 #: How often servers may go away by themselves, as those of a starved cluster do.
 _PEACES = 5
 _OPEN = ("waiting", "delayed", "active", "rate_limited", "suspended", "blocked")
