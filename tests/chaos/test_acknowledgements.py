@@ -134,7 +134,7 @@ async def test_without_the_replica_the_outcome_is_unknown(
 async def test_an_object_that_no_replica_has_is_not_read_as_written(
     pair: tuple[TestServer, TestServer],
 ) -> None:
-    """Writer leases read their records back when an answer was lost: `make chaos`, cluster 200066."""
+    """Writer leases read back what they wrote if its answer is lost: cluster 200066."""
     primary, replica = pair
     ask = Ask(holder="one", incarnation="1", ttl_ms=60_000, margin_ms=50)
     async with open_store(url(primary, "replicas:1"), BRIEF) as store:

@@ -106,6 +106,26 @@ async def lose_connection(world: World) -> None:
         await world.wait(0.0, 0.05)
 
 
+@fault(needs_processes=True)
+async def lose_http_connection(world: World) -> None:
+    """A connection between a client and a server of the HTTP API is lost."""
+    for _ in range(world.random.randint(1, 6)):
+        moment = world.random.choice(list(Moment))
+        world.note(moment.value)
+        world.topology.network.call(world.topology.http.lose, moment)
+        await world.wait(0.0, 0.1)
+
+
+@fault(needs_processes=True)
+async def slow_http(world: World) -> None:
+    """Calls of the HTTP API take longer, or stand still; then all arrive."""
+    path = world.topology.http.path("")
+    path.delay_s = world.random.uniform(0.005, 0.2)
+    path.holds_replies = world.random.random() < 0.5
+    await world.wait(0.2, 0.8)
+    path.heal()
+
+
 def _some_path(world: World) -> tuple[Link, str]:
     process = world.random.choice(world.processes)
     link = world.random.choice(world.topology.links())
@@ -169,6 +189,20 @@ async def full_disk(world: World) -> None:
     await world.wait(0.1, 0.6)
     await asyncio.to_thread(topology.free_disk)
     await asyncio.to_thread(topology.servers[0].start)
+
+
+@fault("single")
+async def failing_sync(world: World) -> None:
+    """The disk of the server cannot sync: it acknowledges nothing, and ends."""
+    topology = world.topology
+    assert isinstance(topology, Single)
+    server = topology.servers[0]
+    if server.environment:
+        topology.sync_flag.touch()
+        await world.wait(0.1, 0.6)
+        topology.sync_flag.unlink(missing_ok=True)
+        world.note(f"the server {'lives' if server.is_alive else 'has ended'}")
+        await asyncio.to_thread(server.start)
 
 
 @fault(weight=1)

@@ -168,8 +168,8 @@ class _Run:
         url = ""
         started: list[Process] = []
         if self._schedule.is_real:
-            port = free_port()
-            url = f"http://127.0.0.1:{port}"
+            port = self._topology.http.target = free_port()
+            url = f"http://127.0.0.1:{self._topology.http.port}"
             started += [self._real(Kind.SERVER, port), self._real(Kind.WORKER)]
         while len(started) < WORKERS:
             started.append(self._simulated(Kind.WORKER, work))
