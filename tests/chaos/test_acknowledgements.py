@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import HoldfastError, OutcomeUnknown
+from holdfast.errors import BackendFailed, HoldfastError, OutcomeUnknown
+from holdfast.fencing.in_store import StoreObjects
+from holdfast.fencing.leases import Leases
 from holdfast.model.executions import NewExecution
+from holdfast.model.writer_leases import Ask
 from holdfast.store.store import Store, StoreSettings, open_store
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
@@ -126,6 +129,27 @@ async def test_without_the_replica_the_outcome_is_unknown(
                 await create(store, id="twice")
         assert await create(store, id="unsure") == "unsure"
         assert await create(store, id="twice") == "twice"
+
+
+async def test_an_object_that_no_replica_has_is_not_read_as_written(
+    pair: tuple[TestServer, TestServer],
+) -> None:
+    """Writer leases read back what they wrote if its answer is lost: cluster 200066."""
+    primary, replica = pair
+    ask = Ask(holder="one", incarnation="1", ttl_ms=60_000, margin_ms=50)
+    async with open_store(url(primary, "replicas:1"), BRIEF) as store:
+        objects = StoreObjects(store)
+        with paused(replica):
+            with pytest.raises(BackendFailed, match="it may have happened"):
+                await objects.put_if_absent("mine", b"1")
+            with pytest.raises(BackendFailed, match="cannot be read"):
+                await objects.get("mine")
+            with pytest.raises(BackendFailed):
+                await Leases(objects).acquire("main", ask)
+        found = await objects.get("mine")
+        assert found is not None
+        assert found.body == b"1"
+        assert (await Leases(objects).acquire("main", ask)).token == (1, 1)
 
 
 async def test_calls_share_their_waits(pair: tuple[TestServer, TestServer]) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast.model.queues import GroupStats
 from tests.chaos.seeded import attempts, schedule
+from tests.chaos.seeded.evidence import Evidence
 from tests.chaos.seeded.faults import FAULTS
 from tests.chaos.seeded.history import Call, History, Ledger, Note, Status, happened
+from tests.chaos.seeded.seed import Verdict
 from tests.chaos.seeded.workload import queues, streams, tasks
 
 OK, FAILED, UNKNOWN = Status.OK, Status.FAILED, Status.UNKNOWN
@@ -108,3 +112,26 @@ def test_a_seed_always_draws_the_same_schedule() -> None:
         drawn = [schedule.draw(number, topology) for number in range(300)]
         struck = {name for one in drawn for _, name in one.faults}
         assert struck == set(FAULTS[topology])
+
+
+def test_a_failing_seed_keeps_what_explains_it(tmp_path: Path) -> None:
+    logs, kept = tmp_path / "logs", tmp_path / "kept"
+    logs.mkdir()
+    (logs / "p1.log").write_text("a worker of its own")
+    verdict = Verdict(schedule.draw(7, "single"), problems=["something is wrong"])
+    verdict.history.calls.append(call(OK, answer=1))
+    verdict.ledger.notes.append(note("began", 1, 1.0))
+    verdict.log.append("1.000 kill-worker 0: p1 is dead")
+    verdict.evidence = Evidence([])
+    with verdict.evidence.listening():
+        logging.getLogger("holdfast.worker").warning("cannot register")
+    verdict.evidence.gather(logs, {"hf:{g}:a": b"1"})
+    folder = verdict.keep(kept)
+    texts = {path.name: path.read_text() for path in folder.iterdir()}
+    assert "something is wrong" in texts["problems.txt"]
+    assert "p1 is dead" in texts["schedule.txt"]
+    assert "cannot register" in texts["processes.log"]
+    assert texts["p1.log"] == "a worker of its own"
+    assert texts["keys.txt"] == "hf:{g}:a b'1'\n"
+    assert '"client": "p0"' in texts["calls.jsonl"]
+    assert '"what": "began"' in texts["notes.jsonl"]

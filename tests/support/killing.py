@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from holdfast.testing.servers import TestServer
 
 
-def restart(server: TestServer, folder: Path) -> TestServer:
-    """Start the killed server again, on its port and its folder."""
+def restart(
+    server: TestServer, folder: Path, environment: Mapping[str, str] | None = None
+) -> TestServer:
+    """Start the killed server again, on its port and its folder, with more environment."""
     process = subprocess.Popen(
-        server.process.args, stdout=subprocess.DEVNULL, cwd=folder, start_new_session=True
+        server.process.args,
+        stdout=subprocess.DEVNULL,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        start_new_session=True,
     )
     return TestServer(process, server.port)
 

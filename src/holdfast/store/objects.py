@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from holdfast.errors import OutcomeUnknown, StoreUnavailable
 from holdfast.model import bounds, checks
 from holdfast.model.ids import new_id
 from holdfast.store.domain import Domain
@@ -18,8 +19,16 @@ class Objects(Domain):
     """Objects in the global partition. Versions are minted here, so that a call can be repeated."""
 
     async def get(self, name: str) -> tuple[str, bytes] | None:
-        """Return version and body, None if there is none."""
-        reply = await self._call.read("hf_object_get", self._store.global_tag, name)
+        """Return version and body, None if there is none; raises StoreUnavailable.
+
+        Who finds their own version takes their write for done, so this read waits like a write
+        for what the store URL says (`ack`): a successor of the server must have it, too.
+        """
+        try:
+            reply = await self._call.write("hf_object_get", self._store.global_tag, name)
+        except OutcomeUnknown as error:
+            message = f"the object {name} cannot be read: {error}"
+            raise StoreUnavailable(message) from error
         return (reply[0].decode(), bytes(reply[1])) if reply else None
 
     async def put(self, name: str, body: bytes, expected: str) -> str:

@@ -66,7 +66,7 @@ class Heartbeats:
         return True
 
     def give_up(self) -> None:
-        """Stop waiting for the store to register the worker."""
+        """Stop soon, without waiting for it, whether the worker is registered already or not."""
         self._stop.set()
 
     def _register_patiently(self) -> bool:
@@ -91,6 +91,8 @@ class Heartbeats:
         """Stop, and remove the worker from the registry."""
         self._stop.set()
         self._thread.join()
+
+    def _leave(self) -> None:
         try:
             self._store.remove_worker(self._beat.instance)
         except HoldfastError as error:
@@ -116,6 +118,7 @@ class Heartbeats:
                 self._renew()
             except HoldfastError as error:
                 log.log(level(error), "heartbeat failed: %s", error)
+        self._leave()
 
     def _register(self) -> None:
         with self._lock:

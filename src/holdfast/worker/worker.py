@@ -178,11 +178,17 @@ class Worker:
                 async with self._sending(), self._serving():
                     await self._claim_until_drained()
         finally:
-            if not await self._threads.wait_idle(_THREADS_GRACE_S):
-                log.warning("some tasks in threads are still running; they end with the process")
-            self._processes.close()
-            await self._runner.close()
-            await asyncio.to_thread(self._heartbeats.stop)
+            try:
+                await self._close()
+            finally:
+                # Also if it was cancelled a second time: they would go on without the worker.
+                await asyncio.to_thread(self._heartbeats.stop)
+
+    async def _close(self) -> None:
+        if not await self._threads.wait_idle(_THREADS_GRACE_S):
+            log.warning("some tasks in threads are still running; they end with the process")
+        self._processes.close()
+        await self._runner.close()
 
     def _capturing(self) -> contextlib.AbstractContextManager[None]:
         """Keep the records of all loggers, if lines are kept."""
@@ -214,9 +220,12 @@ class Worker:
         starting = asyncio.ensure_future(asyncio.to_thread(self._heartbeats.start))
         try:
             await first_of(starting, self._draining.wait())
-        finally:
-            if not starting.done():
-                self._heartbeats.give_up()
+        except asyncio.CancelledError:
+            # It may have registered in this very moment.
+            self._heartbeats.give_up()
+            raise
+        if not starting.done():
+            self._heartbeats.give_up()
         return await starting
 
     async def _claim_until_drained(self) -> None:

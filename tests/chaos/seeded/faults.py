@@ -101,13 +101,36 @@ async def lose_connection(world: World) -> None:
     for _ in range(world.random.randint(1, 6)):
         moment = world.random.choice(list(Moment))
         link = world.random.choice(world.topology.links())
+        world.note(f"{moment.value} at {link.target}")
         world.topology.network.call(link.lose, moment, users)
         await world.wait(0.0, 0.05)
 
 
+@fault(needs_processes=True)
+async def lose_http_connection(world: World) -> None:
+    """A connection between a client and a server of the HTTP API is lost."""
+    for _ in range(world.random.randint(1, 6)):
+        moment = world.random.choice(list(Moment))
+        world.note(moment.value)
+        world.topology.network.call(world.topology.http.lose, moment)
+        await world.wait(0.0, 0.1)
+
+
+@fault(needs_processes=True)
+async def slow_http(world: World) -> None:
+    """Calls of the HTTP API take longer, or stand still; then all arrive."""
+    path = world.topology.http.path("")
+    path.delay_s = world.random.uniform(0.005, 0.2)
+    path.holds_replies = world.random.random() < 0.5
+    await world.wait(0.2, 0.8)
+    path.heal()
+
+
 def _some_path(world: World) -> tuple[Link, str]:
     process = world.random.choice(world.processes)
-    return world.random.choice(world.topology.links()), process.user
+    link = world.random.choice(world.topology.links())
+    world.note(f"between {process.user} and {link.target}")
+    return link, process.user
 
 
 @fault()
@@ -168,10 +191,25 @@ async def full_disk(world: World) -> None:
     await asyncio.to_thread(topology.servers[0].start)
 
 
+@fault("single")
+async def failing_sync(world: World) -> None:
+    """The disk of the server cannot sync: it acknowledges nothing, and ends."""
+    topology = world.topology
+    assert isinstance(topology, Single)
+    server = topology.servers[0]
+    if server.environment:
+        topology.sync_flag.touch()
+        await world.wait(0.1, 0.6)
+        topology.sync_flag.unlink(missing_ok=True)
+        world.note(f"the server {'lives' if server.is_alive else 'has ended'}")
+        await asyncio.to_thread(server.start)
+
+
 @fault(weight=1)
 async def stop_server(world: World) -> None:
     """A server stands still."""
     server = world.random.choice(world.topology.servers)
+    world.note(f"{server.name} at {server.port}")
     server.signal(signal.SIGSTOP)
     await world.wait(0.1, 0.9)
     server.signal(signal.SIGCONT)
@@ -189,6 +227,7 @@ async def other_library(world: World) -> None:
     """A process of an older or a newer version loads its library."""
     mine = library.load(fake_clock=True)
     release = world.random.choice([1, mine.release + 1])
+    world.note(f"release {release}")
     other = mine.code.replace(mine.marker, f"hf_revision_{release}_{'0' * len(mine.digest)}")
     for server in world.topology.primaries():
         await _command(server, "FUNCTION", "LOAD", "REPLACE", other)
@@ -214,7 +253,9 @@ async def _command(server: Server, *words: str) -> None:
 async def jump_clock(world: World) -> None:
     """The clock of the servers jumps, forward or back."""
     ms = world.random.choice([50, 1_100, 5_000, 120_000, 600_000])
-    await world.clock.jump(ms * world.random.choice([-1, 1]))
+    ms *= world.random.choice([-1, 1])
+    world.note(f"by {ms} ms")
+    await world.clock.jump(ms)
 
 
 # Changes of roles
@@ -240,6 +281,7 @@ async def promote(world: World) -> None:
 
 async def _strike_down(world: World, server: Server) -> None:
     how = world.random.choice(["killed", "stopped", "alive"])
+    world.note(f"{server.name} at {server.port} is {how}")
     if how == "killed":
         await asyncio.to_thread(server.kill)
     elif how == "stopped":
@@ -250,6 +292,7 @@ async def _strike_down(world: World, server: Server) -> None:
 async def lag(world: World) -> None:
     """A replica receives nothing for a while."""
     primary, replica = world.random.choice(await _pairs(world))
+    world.note(f"from {primary.name} to {replica.name}")
     path = primary.link.path(replica.name)
     path.holds_replies = True
     await world.wait(0.1, 0.8)
@@ -275,6 +318,7 @@ async def fail_over(world: World) -> None:
         primary, replica = world.random.choice(await _pairs(world))
         await _strike_down(world, primary)
         how = world.random.choice([(), ("FORCE",), ("TAKEOVER",), None])
+        world.note(f"{replica.name} takes over: {how}")
         if how is not None:
             await world.wait(0.0, 0.2)
             await _command(replica, "CLUSTER", "FAILOVER", *how)
@@ -301,6 +345,7 @@ async def isolate_server(world: World) -> None:
     assert isinstance(topology, Cluster)
     async with topology.changing:
         server = world.random.choice(topology.servers)
+        world.note(f"{server.name} at {server.port}")
         topology.isolate(server, True)
         await world.wait(0.3, 3.0)
         topology.isolate(server, False)
@@ -319,6 +364,7 @@ async def migrate_slot(world: World) -> None:
         others = [one for one in await asyncio.to_thread(topology.primaries) if one is not source]
         if source is not None and others:
             target = world.random.choice(others)
+            world.note(f"slot {slot} from {source.name} to {target.name}")
             await _insist(lambda: topology.migrate(slot, source, target))
         await topology.settle()
 

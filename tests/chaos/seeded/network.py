@@ -173,7 +173,8 @@ class Link:
         connection = _Connection(self, (reader, writer, *server))
         self.connections.add(connection)
         try:
-            with contextlib.suppress(ConnectionError):
+            # At the end of the network it is cancelled, and nobody waits for it.
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await connection.run()
         finally:
             self.connections.discard(connection)

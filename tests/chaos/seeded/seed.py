@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from holdfast import api
 from holdfast.engine import Engine, open_engine
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 from holdfast.store.store import StoreSettings
 from holdfast.store.valkey.ports import free_port
 from holdfast.store.verify.checking import violations
 from holdfast.testing.polling import wait_for
 from tests.chaos.seeded import attempts
 from tests.chaos.seeded.clock import StoreClock
+from tests.chaos.seeded.evidence import Evidence
 from tests.chaos.seeded.faults import FAULTS
-from tests.chaos.seeded.history import Call, History, Ledger, Note
+from tests.chaos.seeded.history import History, Ledger
 from tests.chaos.seeded.processes import Job, Kind, Process, Real, Simulated, worker_job
 from tests.chaos.seeded.schedule import Schedule
 from tests.chaos.seeded.topology import PREFIX, RAW_ERRORS, Topology
@@ -35,8 +36,10 @@ HARNESS = "harness"
 WORKERS, CLIENTS = 2, 2
 #: How many calls at least come before the first fault, and until the last one is over.
 CALLS = 20
-#: How long work may take to end once there are no more faults.
-DRAIN_S = 60.0
+#: How long the next piece of work may take to end once there are no more faults.
+DRAIN_S = 240.0
+#: How often servers may go away by themselves, as those of a starved cluster do.
+_PEACES = 5
 _OPEN = ("waiting", "delayed", "active", "rate_limited", "suspended", "blocked")
 _PATIENT = StoreSettings(fake_clock=True, call_timeout_ms=30_000, codec=None)
 
@@ -51,7 +54,9 @@ class Verdict:
     problems: list[str] = field(default_factory=list)
     history: History = field(default_factory=History)
     ledger: Ledger = field(default_factory=Ledger)
+    #: What struck, with the time.
     log: list[str] = field(default_factory=list)
+    evidence: Evidence | None = None
 
     def __str__(self) -> str:
         faults = Counter(name for _, name in self.schedule.faults)
@@ -62,20 +67,15 @@ class Verdict:
         return "  ".join([*words, f"{self.took_s:5.1f} s", verdict, named])
 
     def keep(self, folder: Path) -> Path:
-        """Write schedule, histories and problems to a folder of its own."""
+        """Write schedule, histories, keys, logs and problems to a folder of its own."""
         own = folder / f"{self.schedule.topology}-{self.schedule.seed}"
-        own.mkdir(parents=True, exist_ok=True)
-        (own / "schedule.txt").write_text("\n".join([str(self.schedule), "", *self.log, ""]))
-        (own / "problems.txt").write_text("\n".join([*self.problems, ""]))
-        for name, lines in (("calls", self.history.calls), ("notes", self.ledger.notes)):
-            texts = (json.dumps(_fields(line), default=repr) for line in lines)
-            (own / f"{name}.jsonl").write_text("\n".join(texts))
+        if self.evidence is not None:
+            self.evidence.files["schedule.txt"] = "\n".join([str(self.schedule), "", *self.log, ""])
+            self.evidence.files["problems.txt"] = "\n".join([str(self), *self.problems, ""])
+            self.evidence.add_lines("calls", self.history.calls)
+            self.evidence.add_lines("notes", self.ledger.notes)
+            self.evidence.write(own)
         return own
-
-
-def _fields(line: Call | Note) -> dict[str, Any]:
-    """Return what a line has, without copies: an answer may be anything."""
-    return {field.name: getattr(line, field.name) for field in fields(line)}
 
 
 async def run(schedule: Schedule, topology: Topology) -> Verdict:
@@ -83,7 +83,12 @@ async def run(schedule: Schedule, topology: Topology) -> Verdict:
     verdict = Verdict(schedule)
     began = time.monotonic()
     await topology.empty()
-    with tempfile.TemporaryDirectory(prefix="holdfast-chaos-") as folder:
+    topology.random.seed(f"{schedule} network")
+    verdict.evidence = Evidence(topology.servers)
+    with (
+        tempfile.TemporaryDirectory(prefix="holdfast-chaos-") as folder,
+        verdict.evidence.listening(),
+    ):
         async with open_engine(topology.url(HARNESS), _PATIENT, maintenance=False) as engine:
             await _Run(verdict, topology, engine, Path(folder)).run()
     verdict.took_s = time.monotonic() - began
@@ -100,14 +105,20 @@ class _Run:
         self._schedule = verdict.schedule
         self._topology = topology
         self._engine = engine
-        self._random = Random(self._schedule.seed)
         history, ledger = verdict.history, verdict.ledger
-        self._workloads = [kind(history, ledger, self._random) for kind in self._schedule.workloads]
+        self._workloads = [
+            kind(history, ledger, self._random(kind.title())) for kind in self._schedule.workloads
+        ]
         queues = [queue for workload in self._workloads for queue in workload.queues]
         self._clock = StoreClock(engine.store, queues)
         self._clients_stop, self._workers_stop = asyncio.Event(), asyncio.Event()
         self._users = (f"p{n}" for n in range(1000))
-        self._world = World(topology, self._clock, self._random, self._again)
+        self._world = World(topology, self._clock, self._random("world"), self._again)
+        self._dumped: dict[str, Any] = {}
+
+    def _random(self, part: str) -> Random:
+        """Return the chance of a part: what one does is not moved by when another does it."""
+        return Random(f"{self._schedule.seed} {self._schedule.topology} {part}")
 
     async def run(self) -> None:
         """Run and judge it; nothing of it goes on afterwards."""
@@ -117,6 +128,8 @@ class _Run:
             for process in (*self._world.processes, *self._world.dead):
                 process.kill()
             self._verdict.log = self._world.log
+            if self._verdict.problems and self._verdict.evidence is not None:
+                self._verdict.evidence.gather(self._folder, self._dumped)
 
     async def _run(self) -> None:
         for workload in self._workloads:
@@ -130,13 +143,7 @@ class _Run:
         self._clients_stop.set()
         await self._wait_for(Kind.CLIENT)
         await self._clock.catch_up()
-        try:
-            async with asyncio.timeout(DRAIN_S):
-                for workload in self._workloads:
-                    await workload.finish(self._engine)
-                await self._drain()
-        except (HoldfastError, TimeoutError) as error:
-            self._verdict.problems.append(f"work did not end: {error!r}")
+        await self._bring_to_end()
         self._workers_stop.set()
         await self._wait_for(Kind.WORKER, Kind.SERVER)
         for process in self._world.dead:
@@ -161,8 +168,8 @@ class _Run:
         url = ""
         started: list[Process] = []
         if self._schedule.is_real:
-            port = free_port()
-            url = f"http://127.0.0.1:{port}"
+            port = self._topology.http.target = free_port()
+            url = f"http://127.0.0.1:{self._topology.http.port}"
             started += [self._real(Kind.SERVER, port), self._real(Kind.WORKER)]
         while len(started) < WORKERS:
             started.append(self._simulated(Kind.WORKER, work))
@@ -188,10 +195,12 @@ class _Run:
         start = loop.time()
         known = FAULTS[self._schedule.topology]
         async with asyncio.TaskGroup() as group:
-            for at, name in self._schedule.faults:
+            for number, (at, name) in enumerate(self._schedule.faults):
                 await asyncio.sleep(start + at - loop.time())
-                self._world.log.append(f"{loop.time() - start:.3f} {name}")
-                group.create_task(known[name][0](self._world))
+                random = self._random(f"fault {number}")
+                world = replace(self._world, random=random, name=f"{name} {number}")
+                world.note("strikes")
+                group.create_task(known[name][0](world))
             await asyncio.sleep(start + self._schedule.length_s - loop.time())
 
     def _cut_off_the_dead(self) -> None:
@@ -205,10 +214,35 @@ class _Run:
                 process.stop()
                 await process.wait()
 
-    async def _drain(self) -> None:
-        """Let time pass until all work has ended."""
+    async def _bring_to_end(self) -> None:
+        """Let all work end; mend servers that break by themselves, as a starved cluster does."""
+        waiting = list(self._workloads)
+        for _ in range(_PEACES):
+            try:
+                async with asyncio.timeout(DRAIN_S) as limit:
+                    while waiting:
+                        await waiting[0].finish(self._engine)
+                        del waiting[0]
+                    await self._drain(limit)
+            except (StoreUnavailable, OutcomeUnknown) as error:
+                self._world.note(f"in peace: {error!r}")
+                await self._topology.settle()
+            except (HoldfastError, TimeoutError) as error:
+                why = "".join(traceback.format_exception(error))
+                self._verdict.problems.append(f"work did not end: {why}")
+                return
+            else:
+                return
+        self._verdict.problems.append(f"the store was away {_PEACES} times in peace")
+
+    async def _drain(self, limit: asyncio.Timeout) -> None:
+        """Let time pass until all work has ended; the limit is for the end of one more."""
         step_ms = 500
+        least = None
         while left := await self._left():
+            if least is None or left.total() < least:
+                least = left.total()
+                limit.reschedule(asyncio.get_running_loop().time() + DRAIN_S)
             # Time that runs faster than the heartbeats would take leases away for ever.
             if not left["active"]:
                 step_ms = min(2 * step_ms, 32_000)
@@ -227,7 +261,7 @@ class _Run:
     async def _check(self) -> AsyncIterator[str]:
         for text in self._verdict.history.broken:
             yield text
-        dump = await self._dump()
+        dump = self._dumped = await self._dump()
         for text in violations(dump, self._clock.now_ms):
             yield text
         replayed = {call.key for call in self._verdict.history.of("replay")}

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -34,6 +35,7 @@ RAW_ERRORS = (valkey.ValkeyError, OSError)
 SETTLE_S = 120
 #: The size of a disk that faults fill.
 DISK = "200m"
+_FAILING_SYNC = Path(__file__).with_name("failing_sync.c")
 #: How many processes a seed can have, one after the other.
 USERS = 40
 
@@ -54,11 +56,18 @@ class Server:
         self._folder = folder
         self.link = link
         self.is_stopped = False
+        #: What it is started with again.
+        self.environment: dict[str, str] = {}
 
     @property
     def port(self) -> int:
         """Its port."""
         return self._running.port
+
+    @property
+    def log(self) -> Path:
+        """Its log."""
+        return self._folder.with_suffix(".log")
 
     @property
     def is_alive(self) -> bool:
@@ -89,7 +98,7 @@ class Server:
     def start(self) -> None:
         """Start it again, with its files."""
         if not self.is_alive:
-            self._running = restart(self._running, self._folder)
+            self._running = restart(self._running, self._folder, self.environment)
 
     def end(self) -> None:
         """End it for good."""
@@ -129,8 +138,10 @@ class Topology(ABC):
         folder = self._folder / f"server{number}"
         folder.mkdir(exist_ok=True)
         link = link or self.network.link(0, self.random)
-        source = ("--bind-source-addr", f"127.0.7.{number}")
-        running = start_server(*source, *options, *_users(), folder=folder)
+        own = ("--bind-source-addr", f"127.0.7.{number}")
+        # Not on the disk that a fault fills.
+        own += ("--logfile", str(folder.with_suffix(".log")))
+        running = start_server(*own, *options, *_users(), folder=folder)
         server = Server(number, self._stack.enter_context(running), folder, link)
         link.target = server.port
         # A server that was started again is not known to the stack.
@@ -160,6 +171,11 @@ class Topology(ABC):
     def links(self) -> list[Link]:
         """Return the links that clients use."""
         return [server.link for server in self.servers]
+
+    @cached_property
+    def http(self) -> Link:
+        """The link before the server of the HTTP API."""
+        return self.network.link(0, self.random)
 
     def cut_off(self, user: str) -> None:
         """Keep a client from the store for good."""
@@ -205,6 +221,11 @@ class Single(Topology):
         """The folder with its data."""
         return self._folder / "server0"
 
+    @property
+    def sync_flag(self) -> Path:
+        """The file that makes its disk fail to sync, if a library for that could be built."""
+        return self._folder / "failing-sync"
+
     def fill_disk(self) -> None:
         """Leave no room on its disk, if it has one of its own; the server then ends."""
         if self.disk.is_mount():
@@ -225,7 +246,17 @@ class Single(Topology):
         if subprocess.run(mount, capture_output=True, check=False).returncode == 0:  # noqa: ASYNC221
             unmount = ["umount", "-l", str(self.disk)]
             self._stack.callback(subprocess.run, unmount, check=False)
-        self._start("--appendonly", "yes", "--appendfsync", "always")
+        server = self._start("--appendonly", "yes", "--appendfsync", "always")
+        library = self._folder / "failing_sync.so"
+        build = ["cc", "-shared", "-fPIC", "-o", str(library), str(_FAILING_SYNC), "-ldl"]
+        with contextlib.suppress(FileNotFoundError):
+            subprocess.run(build, capture_output=True, check=False)  # noqa: ASYNC221
+        if library.exists():
+            server.environment["LD_PRELOAD"] = str(library)
+            server.environment["HOLDFAST_FAILING_SYNC"] = str(self.sync_flag)
+            server.kill()
+            server.start()
+            await server.wait_ready()
 
     @override
     def _place(self, login: str) -> str:
@@ -242,6 +273,7 @@ class Single(Topology):
     @override
     async def settle(self) -> None:
         await asyncio.to_thread(self.free_disk)
+        self.sync_flag.unlink(missing_ok=True)
         await super().settle()
 
     @override

@@ -6,6 +6,8 @@ import asyncio
 import threading
 from typing import Any, cast
 
+import pytest
+
 from holdfast import App, WorkerSettings
 from holdfast.api import Engine
 from holdfast.errors import StoreUnavailable
@@ -14,9 +16,10 @@ from holdfast.worker.worker import Worker
 
 
 class Away:
-    """An engine, and its heartbeats, whose store cannot be reached."""
+    """An engine, and its heartbeats, whose store cannot be reached while `is_away`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_away: bool = True) -> None:
+        self.is_away = is_away
         self.tried = threading.Event()
         self.closed = threading.Event()
 
@@ -27,7 +30,16 @@ class Away:
     def register_worker(self, _beat: Beat) -> bool:
         """Fail as it does while the store is away."""
         self.tried.set()
-        raise StoreUnavailable("away")
+        if self.is_away:
+            raise StoreUnavailable("away")
+        return False
+
+    def renew(self, leases: list[Any], _ttl_ms: int) -> list[Any]:
+        """Renew nothing."""
+        return leases
+
+    def remove_worker(self, _instance: str) -> None:
+        """Forget the worker."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -43,3 +55,20 @@ async def test_a_worker_that_is_cancelled_does_not_register_later() -> None:
     running.cancel()
     await asyncio.wait([running])
     assert await asyncio.to_thread(away.closed.wait, 30)
+
+
+@pytest.mark.parametrize("rounds", range(8))
+async def test_a_worker_that_is_cancelled_as_it_registers_sends_no_heartbeats(rounds: int) -> None:
+    """However many rounds of the loop lie between: `make chaos`, pair 10145."""
+    here = Away(is_away=False)
+    app = App("valkey://nowhere").attach(cast("Engine", here))
+    running = asyncio.ensure_future(Worker(app, WorkerSettings()).run())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    # The loop stands still until the thread has registered the worker.
+    assert here.tried.wait(30)
+    for _ in range(rounds):
+        await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait([running])
+    assert await asyncio.to_thread(here.closed.wait, 30)

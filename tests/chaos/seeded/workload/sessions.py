@@ -42,7 +42,7 @@ class Sessions(Workload):
                 sides = [str(entry.direction) for entry in transcript.entries]
                 return sides.count("in") == sides.count("out")
 
-            await wait_for(answered, timeout_s=30)
+            await wait_for(answered, timeout_s=200)
             await engine.sessions.end(session)
 
     async def _sessions(self, engine: Engine) -> list[str]:

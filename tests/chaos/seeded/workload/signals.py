@@ -75,7 +75,7 @@ class Signals(Workload):
         async def sent() -> bool:
             return await self._signal(engine, "finish", key, name)
 
-        await wait_for(sent, timeout_s=30)
+        await wait_for(sent, timeout_s=200)
 
     @override
     async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
