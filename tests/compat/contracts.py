@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any
 
-from tests.compat import commands, http, names
+from tests.compat import commands, functions, http, names
 from tests.compat.recording import FOLDER
 
 
@@ -33,3 +33,4 @@ if __name__ == "__main__":
     write(sys.argv[1], "names", names.public())
     write(sys.argv[1], "commands", commands.options())
     write(sys.argv[1], "codes", commands.codes())
+    write(sys.argv[1], "functions", functions.arguments())

@@ -1,4 +1,4 @@
-"""Nothing that an earlier version offered was taken away: HTTP, Python, commands, error codes."""
+"""Nothing that an earlier version offered was taken away: HTTP, Python, commands, functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.store.valkey.boot import FORMAT
-from tests.compat import commands, contracts, http, names
+from tests.compat import commands, contracts, functions, http, names
 
 #: Integrations are among the public modules; their libraries are imported once for all tests.
 pytestmark = pytest.mark.xdist_group("integrations")
@@ -63,6 +63,18 @@ def test_the_command_line_keeps_commands_and_options(version: str) -> None:
 def test_error_codes_stay(version: str) -> None:
     """Programs that tell errors apart by their codes still do."""
     assert _less(contracts.read("codes")[version], commands.codes()) == []
+
+
+@pytest.mark.parametrize("version", contracts.read("functions"))
+def test_functions_keep_their_names_and_arguments(version: str) -> None:
+    """Older processes call them: arguments are added at the end, and may be absent."""
+    now = functions.arguments()
+    broken = [
+        f"{name}({', '.join(before)})"
+        for name, before in contracts.read("functions")[version].items()
+        if now.get(name, [])[: len(before)] != before or name not in now
+    ]
+    assert broken == []
 
 
 def _less(before: Any, after: Any) -> list[str]:

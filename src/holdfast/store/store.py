@@ -164,10 +164,13 @@ class Store:
         return Histories(self)
 
     async def boot(self) -> None:
-        """Check the servers, load the library, agree on the partitions."""
+        """Check the servers and the format, load the library, agree on the partitions."""
         timeout_ms = self.settings.boot_timeout_ms
         await boot.wait_until_loaded(self.client, timeout_ms)
         await boot.until_answered(lambda: boot.check_servers(self.client), timeout_ms)
+        await boot.until_answered(
+            lambda: boot.check_stored_format(self.client, self.global_tag), timeout_ms
+        )
         await boot.until_answered(self.loader.load, timeout_ms)
         asked = self.url.partitions
         default = boot.default_partitions(self.client)

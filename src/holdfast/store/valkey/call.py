@@ -169,6 +169,9 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
 
 def refusal(code: str, context: dict[str, Any]) -> HoldfastError:
     """Make the error of a refusal code."""
+    if code not in REFUSALS:
+        message = f"a newer library refuses the call with {code}, unknown to this version: upgrade"
+        return errors.StoreIncompatible(message, refusal=code)
     kind, sentence = REFUSALS[code]
     return kind(sentence.format(**context), **context)
 

@@ -1,0 +1,1 @@
+"""Two versions of Holdfast on one store."""

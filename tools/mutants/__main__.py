@@ -1,0 +1,98 @@
+"""Draw mutants, let the tests judge them, report.
+
+One line for each mutant; the survivors are printed at the end, with their differences. A mutant is
+judged by the tests that run the changed block, the test file of its function first, until one
+fails. What survives them meets the property machines, unless --no-machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.mutants import machines
+from tools.mutants.drawing import Mutant, drawn, harmless
+from tools.mutants.trials import Reach, Trials
+
+#: Tests that call functions in this process; the ones of other folders start processes.
+TESTS = (
+    "tests/lua",
+    "tests/integration/engine",
+    "tests/integration/queues",
+    "tests/integration/routing",
+)
+
+
+def main() -> None:
+    """Collect the tests once, then judge."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="skip the ones before this one")
+    parser.add_argument("--only", type=int, nargs="*", help="judge these numbers only")
+    parser.add_argument("--no-machines", dest="machines", action="store_false")
+    parser.add_argument("--reach", type=Path, help="keep in a file which tests run what")
+    parser.add_argument("--json", type=Path, help="write what was seen to a file")
+    options = parser.parse_args()
+    # Without captured output, because the report appears while tests run.
+    arguments = ["-q", "-s", "-p", "no:cacheprovider", *TESTS]
+    arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    sys.exit(pytest.main(arguments, plugins=[Trials(lambda trials: run(trials, options))]))
+
+
+def run(trials: Trials, options: argparse.Namespace) -> None:
+    """Judge every mutant that was drawn."""
+    reach = trials.reach(options.reach)
+    print(f"{len(reach.took_s)} tests in {sum(reach.took_s.values()):.0f} s", flush=True)
+    harmless_one = harmless()
+    if not trials.survives(harmless_one, reach.of(harmless_one)):
+        sys.exit("the tests fail without a change: no mutant can be judged")
+    seen: list[dict[str, Any]] = []
+    for number, mutant in enumerate(drawn(options.count, options.seed)):
+        if number < options.first or (options.only and number not in options.only):
+            continue
+        seen.append(_judged(number, mutant, trials, reach, with_machines=options.machines))
+        if options.json:
+            options.json.write_text(json.dumps(seen, indent=2) + "\n")
+    survivors = [one for one in seen if one["verdict"] == "survived"]
+    for one in survivors:
+        print(f"\n{one['number']} {one['kind']} {one['place']}\n{one['change']}")
+    killed = len(seen) - len(survivors)
+    print(f"\n{killed} of {len(seen)} killed ({killed / max(1, len(seen)):.1%})")
+
+
+def _judged(
+    number: int, mutant: Mutant, trials: Trials, reach: Reach, *, with_machines: bool
+) -> dict[str, Any]:
+    """Judge one mutant, and print its line."""
+    started = time.monotonic()
+    tests = reach.of(mutant)
+    survived = trials.survives(mutant, tests)
+    judges = f"{len(tests)} tests"
+    if survived and with_machines:
+        survived = machines.survives(mutant)
+        judges += " and machines"
+    verdict = "survived" if survived else "killed"
+    print(
+        f"{number:>4} {verdict:<8} {mutant.kind:<13} {mutant.place} "
+        f"({judges}, {time.monotonic() - started:.0f} s)",
+        flush=True,
+    )
+    return {
+        "number": number,
+        "verdict": verdict,
+        "kind": mutant.kind,
+        "place": mutant.place,
+        "judges": judges,
+        "change": mutant.difference(),
+    }
+
+
+if __name__ == "__main__":
+    main()
