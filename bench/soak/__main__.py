@@ -29,7 +29,8 @@ from holdfast.engine import open_engine
 SHARE = 0.7
 CAPACITY_S = 15.0
 AT_ONCE = 100
-SAMPLES = 160
+#: How many samples at most, and the shortest time between two of them.
+SAMPLES, SAMPLE_S = 160, 2.0
 DRAIN_S = 300.0
 #: How long ended executions are kept, at least and at most: they must go before the second quarter.
 RETENTION_S = (20.0, 60.0)
@@ -84,7 +85,7 @@ class Soak:
         try:
             while not self.stop.is_set() and time.monotonic() < began + length:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.stop.wait(), length / SAMPLES)
+                    await asyncio.wait_for(self.stop.wait(), max(SAMPLE_S, length / SAMPLES))
                 for done in (faults, load):
                     if done.done():
                         done.result()
