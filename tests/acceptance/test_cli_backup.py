@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +36,18 @@ def test_a_store_moves_to_another_folder(tmp_path: Path) -> None:
     code, shown = run(tmp_path, "show", submitted["id"], "--store", f"embedded://{two}")
     assert (code, submitted["id"] in json.dumps(shown)) == (0, True)
     assert run(tmp_path, *call, keys=keys)[0] != 0
+
+
+def test_a_store_goes_back_to_a_time(tmp_path: Path) -> None:
+    """Into a new folder, and only an embedded one."""
+    one, two = (str(tmp_path / name) for name in ("one", "two"))
+    code, submitted = run(tmp_path, "submit", "work", "--store", f"embedded://{one}")
+    assert code == 0
+    at = datetime.now(UTC).isoformat()
+    call = ("restore", one, "--at", at, "--store")
+    code, made = run(tmp_path, *call, f"embedded://{two}")
+    assert (code, made["at"][:19]) == (0, at[:19])
+    code, shown = run(tmp_path, "show", submitted["id"], "--store", f"embedded://{two}")
+    assert (code, submitted["id"] in json.dumps(shown)) == (0, True)
+    for further in ((f"embedded://{two}",), ("valkey://nowhere",), (f"embedded://{two}", "--force")):
+        assert run(tmp_path, *call, *further)[0] != 0

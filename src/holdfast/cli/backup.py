@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
 from holdfast.model import codec as codecs
@@ -52,15 +53,25 @@ def restore(
     url: PlaceArgument,
     *,
     name: NameOption = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="From append-only files, as of this time: 15m, 2026-01-31T12:00."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Remove what the store has.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a backup into an empty store: the last one, or the one with --name.
 
-    Stop all processes of the store first.
+    Stop all processes of the store first. With --at, the URL is the folder of an embedded store, or
+    one with the append-only files of a server, and the store is embedded in a new folder.
     """
     text = opening.near(store, create=True)
+    if at is not None:
+        if name or force:
+            raise InvalidInput("--at takes neither --name nor --force", field="at")
+        _restore_at(url, text, at, as_json=as_json)
+        return
     _tell(asyncio.run(_restore(text, url, name, force=force)), "restored", as_json=as_json)
 
 
@@ -88,6 +99,19 @@ async def _restore(text: str, url: str, name: str | None, *, force: bool) -> Man
             return await restore(
                 client, target, objects, chosen, codec=codec, force=force, advance=advance
             )
+
+
+def _restore_at(url: str, text: str, at: str, *, as_json: bool) -> None:
+    from holdfast.backup import restore_at
+
+    target = opening.parse_store(text).path
+    if target is None:
+        message = "--at restores into an embedded store: take a backup of it to move it elsewhere"
+        raise InvalidInput(message, field="store")
+    moment = inputs.moment("at", at)
+    made = restore_at(Path(url.removeprefix("file://")), target, moment)
+    said = f"restored as of {times.stamp(made.at)}, last change at {times.stamp(made.last_at)}"
+    output.answer(made, f"{said}, {made.bytes:,} bytes", as_json=as_json)
 
 
 @contextlib.contextmanager

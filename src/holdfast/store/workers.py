@@ -58,10 +58,17 @@ class Workers(Domain):
         return bool(removed)
 
     async def list(self) -> list[Worker]:
-        """Return the live workers, by instance."""
-        rows = await self._call.read("hf_worker_list", self._store.global_tag)
-        workers = [_worker(instance.decode(), fields) for instance, fields in rows]
-        return sorted(workers, key=lambda worker: worker.instance)
+        """Return the live workers, by instance; read in parts, between which others are served."""
+        workers: dict[str, Worker] = {}
+        cursor = b"0"
+        while True:
+            cursor, *rows = await self._call.read(
+                "hf_worker_list", self._store.global_tag, cursor.decode()
+            )
+            for name, fields in rows:
+                workers[name.decode()] = _worker(name.decode(), fields)
+            if cursor == b"0":
+                return [workers[instance] for instance in sorted(workers)]
 
 
 def _worker(instance: str, fields: Sequence[bytes]) -> Worker:

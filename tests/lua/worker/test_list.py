@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump, register_worker
@@ -34,3 +36,19 @@ async def test_only_the_living_are_listed(store: Store, clock: Clock, dump: Dump
     before = dump()
     assert [worker.instance for worker in await store.workers.list()] == ["long"]
     assert dump() == before
+
+
+async def test_very_many_workers_are_read_in_parts(store: Store) -> None:
+    """No single call reads them all, and none of them is missing."""
+    instances = [f"worker-{number:03}" for number in range(450)]
+    await asyncio.gather(*(register_worker(store, instance) for instance in instances))
+    assert [worker.instance for worker in await store.workers.list()] == instances
+    _, *rows = await store.caller.read("hf_worker_list", store.global_tag, "0")
+    assert 0 < len(rows) < len(instances)
+
+
+async def test_a_process_of_the_version_before_reads_all_at_once(store: Store) -> None:
+    """It sends no cursor, and expects none."""
+    await register_worker(store, "a")
+    ((instance, _),) = await store.caller.read("hf_worker_list", store.global_tag)
+    assert instance == b"a"

@@ -24,6 +24,7 @@ from holdfast.server.chat.doors import Doors
 from holdfast.server.claimers import Claimers
 from holdfast.server.draining import Draining
 from holdfast.server.http.declare import Route
+from holdfast.server.http.turns import TURN, Turn
 from holdfast.server.metrics import Metrics
 from holdfast.server.settings import ServerSettings
 from holdfast.server.views.veil import CLEAR, Veil
@@ -135,7 +136,14 @@ class Call:
     def waiting(self) -> Iterator[None]:
         """Count this call as one that waits; raise RateLimited if there are too many."""
         with self.services.waits.one(self.caller):
+            self.leave_turn()
             yield
+
+    def leave_turn(self) -> None:
+        """Make room for other calls of the caller: this one waits."""
+        turn: Turn | None = self.request.scope.get(TURN)
+        if turn is not None:
+            turn.end()
 
     @contextlib.asynccontextmanager
     async def until_gone(self) -> AsyncIterator[asyncio.Event]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from holdfast.server.http.turns import Turns
+from holdfast.server.http.turns import TURN, Turn, Turns
 
 #: The part of a scope that has the body of a call, if it came in one piece with the head.
 BODY = "holdfast.body"
@@ -114,7 +114,13 @@ class BoundedHttp(HttpToolsProtocol):
         """Start a call when it is its turn."""
         self._answered = cycle
         cycle.scope[CONNECTION] = self
-        self._turns.start(partial(super()._start_asgi_task, cycle, app))
+        start = super()._start_asgi_task
+
+        def begin(turn: Turn) -> None:
+            cycle.scope[TURN] = turn
+            start(cycle, partial(_run, app, turn))
+
+        self._turns.start(_caller(cycle.scope), begin)
 
     def on_message_complete(self) -> None:
         """Hand over a body that came with its head: nothing has to wait for it."""
@@ -177,6 +183,21 @@ class BoundedHttp(HttpToolsProtocol):
             self._closing = self.loop.call_later(left, self._close_unless_called)
         elif self.cycle is None or self.cycle.response_complete:
             self.transport.close()
+
+
+async def _run(app: Any, turn: Turn, scope: Any, receive: Any, send: Any) -> None:
+    try:
+        await app(scope, receive, send)
+    finally:
+        turn.end()
+
+
+def _caller(scope: Any) -> object:
+    """Return whose call it is, before any key is checked: of a key, else of an address."""
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return value
+    return scope["client"] and scope["client"][0]
 
 
 def _without_upgrade(data: bytes) -> bytes:

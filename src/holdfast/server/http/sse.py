@@ -60,6 +60,7 @@ class EventStream(Response):
         self._events = events
         self._slot = contextlib.ExitStack()
         self._slot.enter_context(call.services.tails.one(caller or call.caller))
+        call.leave_turn()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events."""

@@ -1,8 +1,13 @@
-"""Calls that arrive together start a few at a time.
+"""Calls take turns: a few start at a time, and no caller has more at work than its share.
 
-If all of them started in one turn of the loop, all would ask the store in the same moment, and the
-server would do nothing until it answers, and the store nothing until the next ones come. Started in
-several turns, the first are at work in the store while the server reads the others.
+If all calls that arrive together started in one turn of the loop, all would ask the store in the
+same moment, and the server would do nothing until it answers, and the store nothing until the next
+ones come. Started in several turns, the first are at work in the store while the server reads the
+others.
+
+A call is answered after those that are at work already. So a caller that sends very many would slow
+down all others as much as itself. While there are others, it may have only some at work; the rest
+wait in its own line. A call that waits for something else, or takes long, is not at work.
 """
 
 from __future__ import annotations
@@ -11,30 +16,113 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+#: The part of a scope that has the turn of a call.
+TURN = "holdfast.turn"
 #: Calls that start in one turn of the loop.
 AT_ONCE = 8
+#: Calls of one caller that are at work at a time, while there are other callers.
+SHARE = 16
+#: How long a caller counts after its last call.
+PRESENT_S = 1.0
+#: A call that takes longer does not count as one at work.
+BRIEF_S = 0.1
+
+
+class Turn:
+    """A call that was started."""
+
+    __slots__ = ("_turns", "caller", "started_at")
+
+    def __init__(self, turns: Turns, caller: object, started_at: float) -> None:
+        self._turns = turns
+        self.caller = caller
+        self.started_at = started_at
+
+    def end(self) -> None:
+        """Make room for another call: this one has ended, or waits from now on."""
+        self._turns.ended(self)
+
+
+Begin = Callable[[Turn], object]
 
 
 class Turns:
-    """The calls of a server that are about to start."""
+    """The calls of a server that are about to start, and those at work."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Callable[[], object]] = deque()
+        self._loop = asyncio.get_running_loop()
+        #: The calls of each caller, in the order in which callers are next.
+        self._lines: dict[object, deque[Begin]] = {}
+        #: The calls of callers that have their share at work.
+        self._held: dict[object, deque[Begin]] = {}
+        #: The calls at work of each caller, the oldest first.
+        self._working: dict[object, dict[Turn, None]] = {}
         self._is_planned = False
+        #: The last caller, and until when it is not the only one.
+        self._last: object = None
+        self._shared_until = 0.0
 
-    def start(self, begin: Callable[[], object]) -> None:
+    def start(self, caller: object, begin: Begin) -> None:
         """Start a call in the next turn that has room for it."""
-        self._waiting.append(begin)
-        if not self._is_planned:
-            self._plan()
+        if caller != self._last:
+            if self._last is not None:
+                self._shared_until = self._loop.time() + PRESENT_S
+            self._last = caller
+        line = self._lines.get(caller) or self._held.get(caller)
+        if line:
+            line.append(begin)
+        else:
+            self._lines[caller] = deque((begin,))
+        self._plan()
+
+    def ended(self, turn: Turn) -> None:
+        """Forget a call that was at work; safe to repeat."""
+        working = self._working.get(turn.caller)
+        if working is None or turn not in working:
+            return
+        del working[turn]
+        if not working:
+            del self._working[turn.caller]
+        if turn.caller in self._held:
+            self._release(turn.caller)
 
     def _plan(self) -> None:
-        self._is_planned = True
-        asyncio.get_running_loop().call_soon(self._begin)
+        if not self._is_planned and self._lines:
+            self._is_planned = True
+            self._loop.call_soon(self._begin)
 
     def _begin(self) -> None:
         self._is_planned = False
-        for _ in range(min(AT_ONCE, len(self._waiting))):
-            self._waiting.popleft()()
-        if self._waiting:
+        now = self._loop.time()
+        for _ in range(AT_ONCE):
+            if not self._lines:
+                return
+            caller = next(iter(self._lines))
+            line = self._lines.pop(caller)
+            if now < self._shared_until and self._has_its_share(caller, now):
+                self._held[caller] = line
+                self._loop.call_later(BRIEF_S, self._release, caller)
+                continue
+            begin = line.popleft()
+            if line:
+                self._lines[caller] = line
+            turn = Turn(self, caller, now)
+            self._working.setdefault(caller, {})[turn] = None
+            begin(turn)
+        self._plan()
+
+    def _has_its_share(self, caller: object, now: float) -> bool:
+        working = self._working.get(caller, {})
+        while len(working) >= SHARE:
+            oldest = next(iter(working))
+            if now - oldest.started_at < BRIEF_S:
+                return True
+            del working[oldest]
+        return False
+
+    def _release(self, caller: object) -> None:
+        """Let a caller start calls again."""
+        line = self._held.pop(caller, None)
+        if line is not None:
+            self._lines[caller] = line
             self._plan()

@@ -165,6 +165,8 @@ class EmbeddedServer:
                 f"logfile {json.dumps(str(self.folder / 'valkey.log'))}",
                 "appendonly yes",
                 f"appendfsync {self.fsync}",
+                # `holdfast restore --at` cuts the file at a time.
+                "aof-timestamp-enabled yes",
                 'save ""',
                 # A copy for a backup need not wait for other replicas.
                 "repl-diskless-sync-delay 0",

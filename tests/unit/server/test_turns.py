@@ -1,0 +1,98 @@
+"""Turns of calls: who starts when."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from holdfast.server.http import turns
+from holdfast.server.http.turns import AT_ONCE, SHARE, Turn, Turns
+
+
+class Calls:
+    """Calls that note when they start."""
+
+    def __init__(self) -> None:
+        self.turns = Turns()
+        self.started: list[str] = []
+        self._running: dict[str, list[Turn]] = {}
+
+    def send(self, caller: str, count: int = 1) -> None:
+        """Send calls of a caller."""
+        for _ in range(count):
+
+            def begin(turn: Turn) -> None:
+                self.started.append(caller)
+                self._running.setdefault(caller, []).append(turn)
+
+            self.turns.start(caller, begin)
+
+    def end(self, caller: str) -> None:
+        """End the oldest call of a caller; twice is as good as once."""
+        turn = self._running[caller].pop(0)
+        turn.end()
+        turn.end()
+
+    async def settle(self) -> None:
+        """Let everything start that can."""
+        for _ in range(100):
+            await asyncio.sleep(0)
+
+
+async def test_a_few_calls_start_in_one_turn_of_the_loop() -> None:
+    """The others start in the next ones."""
+    calls = Calls()
+    calls.send("a", 3 * AT_ONCE)
+    await asyncio.sleep(0)
+    assert len(calls.started) == AT_ONCE
+    await calls.settle()
+    assert len(calls.started) == 3 * AT_ONCE
+
+
+async def test_callers_alternate() -> None:
+    """A call waits for one of each other caller, not for all of them."""
+    calls = Calls()
+    calls.send("a", 20)
+    calls.send("b", 2)
+    calls.send("c")
+    await asyncio.sleep(0)
+    assert calls.started[:5] == ["a", "b", "c", "a", "b"]
+
+
+async def test_a_caller_alone_has_no_bound() -> None:
+    """What nobody else needs is not kept back."""
+    calls = Calls()
+    calls.send("a", 4 * SHARE)
+    await calls.settle()
+    assert len(calls.started) == 4 * SHARE
+
+
+async def test_beside_others_a_caller_has_a_share_at_work() -> None:
+    """The rest waits in its own line until calls of this caller end."""
+    calls = Calls()
+    calls.send("b")
+    calls.send("a", 2 * SHARE)
+    await calls.settle()
+    assert calls.started.count("a") == SHARE
+    calls.send("c")
+    await calls.settle()
+    assert calls.started[-1] == "c"
+    calls.end("b")
+    await calls.settle()
+    assert calls.started.count("a") == SHARE
+    for _ in range(SHARE):
+        calls.end("a")
+    await calls.settle()
+    assert calls.started.count("a") == 2 * SHARE
+
+
+async def test_calls_that_take_long_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller whose calls are all slow is not held up by them."""
+    monkeypatch.setattr(turns, "BRIEF_S", 0.01)
+    calls = Calls()
+    calls.send("b")
+    calls.send("a", 2 * SHARE)
+    async with asyncio.timeout(30):
+        while calls.started.count("a") < 2 * SHARE:
+            await asyncio.sleep(0.005)
