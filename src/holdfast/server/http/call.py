@@ -13,7 +13,7 @@ from starlette.requests import Request
 from holdfast.concurrency import first_of, stop
 from holdfast.engine import Engine
 from holdfast.engine.ingress import Ingress
-from holdfast.errors import Forbidden
+from holdfast.errors import Forbidden, HoldfastError, StoreUnavailable
 from holdfast.model import checks, names
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.services import ServiceStatus
@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 #: As a tenant, it lists everything that the key may see.
 EVERY_TENANT = "*"
+#: A store that does not answer a ping in this time is not there.
+_READY_S = 2.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -136,6 +138,16 @@ class Call:
         """Count this call as one that waits; raise RateLimited if there are too many."""
         with self.services.waits.one(self.caller):
             yield
+
+    async def ping(self) -> None:
+        """Raise StoreUnavailable at once if the store does not answer; calls are more patient."""
+        try:
+            async with asyncio.timeout(_READY_S):
+                await self.engine.ping()
+        except TimeoutError:
+            raise StoreUnavailable("the store does not answer") from None
+        except HoldfastError as error:
+            raise StoreUnavailable(f"the store cannot be used: {error}") from error
 
     @contextlib.asynccontextmanager
     async def until_gone(self) -> AsyncIterator[asyncio.Event]:
