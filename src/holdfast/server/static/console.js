@@ -1774,10 +1774,10 @@ function exact(at) {
   const isUtc = zone.value === "utc";
   const shown = isUtc ? date : new Date(date.getTime() - date.getTimezoneOffset() * 6e4);
   const name = isUtc ? "UTC" : zoneName(date);
-  return `${shown.toISOString().slice(0, 23).replace("T", " ")} ${name}`;
+  return `${shown.toISOString().slice(0, 23).replace("T", " ").replace(".000", "")} ${name}`;
 }
 function clock(at, withMs = false) {
-  return exact(at).slice(11, withMs ? 23 : 19);
+  return exact(at).slice(11, 19) + (withMs ? (new Date(at).getMilliseconds() / 1e3).toFixed(3).slice(1) : "");
 }
 function short(at) {
   const options2 = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
@@ -2260,7 +2260,7 @@ function Audit() {
             keyOf: (row) => row.id,
             columns: [
               { id: "at", label: "When", cell: (row) => a4(Time, { at: row.at }) },
-              { id: "key", label: "Who", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint nowrap", children: "open access" }) },
+              { id: "key", label: "Who", drop: "narrow", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint nowrap", children: "open access" }) },
               { id: "what", label: "What", kind: "grow", cell: (row) => a4("span", { class: "audit-what", children: [
                 a4(Tag, { children: row.method }),
                 " ",
@@ -2322,7 +2322,7 @@ function Causes() {
               row.code !== row.error_type && row.code
             ] })
           },
-          { id: "place", label: "Place", drop: "medium", cell: (row) => a4("code", { children: row.place }) },
+          { id: "place", label: "Place", drop: "medium", cell: (row) => a4("code", { class: "nowrap", children: row.place }) },
           { id: "example", label: "Example", drop: "narrow", kind: "id", cell: (row) => a4(Id, { id: row.example, href: to(["runs", row.example]), most: 18 }) },
           { id: "first", label: "First", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.first_at }) },
           { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.last_at }) }
@@ -5512,7 +5512,7 @@ function About({ run: run2 }) {
         run2.idempotency_key !== null && ["Idempotency key", a4("code", { children: middle(run2.idempotency_key, 28) })],
         Object.keys(run2.tags).length > 0 && ["Tags", a4(Tags, { tags: run2.tags })],
         run2.forget_at !== null && ["Kept until", a4(Time, { at: run2.forget_at })],
-        ["Phase", `${phrase(run2.state_vector.lifecycle_phase)}, ${run2.state_vector.eligibility.replaceAll("_", " ")}`]
+        !ENDED.has(run2.state) && ["Phase", `${phrase(run2.state_vector.lifecycle_phase)}, ${run2.state_vector.eligibility.replaceAll("_", " ")}`]
       ]
     }
   );
@@ -6885,10 +6885,7 @@ function Tenant({ name }) {
       const sum = (of2) => Object.values(of2).reduce((total, one) => total + one, 0);
       const talkers = [...sessions].sort((one, other) => other.turn - one.turn).slice(0, SHOWN2);
       return a4($, { children: [
-        a4(Card, { title: "Share", children: a4("div", { class: "pad stack", children: [
-          a4(StateBar, { counts: states }),
-          a4(Facts, { rows: [["Open runs", a4("a", { href: to(["runs"], { tenant: name }), children: count(open(counts)) })], ["Of all open runs", whole ? percent(Math.round(open(counts) / whole * 1e4)) : "–"], ["Conversations", a4("a", { href: to(["sessions"], { tenant: name }), children: count(sessions.length) })]] })
-        ] }) }),
+        a4(Card, { title: "Share", children: a4("div", { class: "pad stack", children: a4(Facts, { rows: [["All runs", a4(StateBar, { counts: states })], ["Open runs", a4("a", { href: to(["runs"], { tenant: name }), children: count(open(counts)) })], ["Of all open runs", whole ? percent(Math.round(open(counts) / whole * 1e4)) : "–"], ["Conversations", a4("a", { href: to(["sessions"], { tenant: name }), children: count(sessions.length) })]] }) }) }),
         a4("div", { class: "columns", children: [
           a4(Card, { title: "Spend", children: a4("div", { class: "pad stack", children: [
             budgets.map((budget) => a4("div", { class: "stack-s", children: [
