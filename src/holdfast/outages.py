@@ -40,6 +40,11 @@ class Outage:
         """Whether a call to some place failed, and none to that place has succeeded since."""
         return bool(self._since)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether a problem has lasted so long that it is an outage."""
+        return self._began is not None
+
     def failed(self, why: str, place: str = "", *, took_s: float = 0.0) -> None:
         """Record that a call failed after `took_s`."""
         now = time.monotonic()

@@ -50,6 +50,7 @@ export interface Calls {
   "GET /v1/envs/{env}/deployments/{d}/revisions/{r}/diff": { query: { tenant?: string; other?: string }; body: undefined; reply: api.DifferencesView };
   "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/drain": { query: { tenant?: string }; body: api.DrainBody; reply: api.RevisionView };
   "GET /v1/envs/{env}/deployments/{d}/revisions/{r}/figures": { query: { tenant?: string; window_ms?: number }; body: undefined; reply: api.FiguresView };
+  "GET /v1/envs/{env}/deployments/{d}/revisions/{r}/forecast": { query: { tenant?: string }; body: undefined; reply: api.ForecastView };
   "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/judge": { query: { tenant?: string }; body: api.JudgeBody; reply: api.RevisionView };
   "GET /v1/envs/{env}/deployments/{d}/revisions/{r}/needs": { query: { tenant?: string; limit?: number; cursor?: string }; body: undefined; reply: api.NeedPageView };
   "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/warm": { query: { tenant?: string }; body: undefined; reply: api.RevisionView };

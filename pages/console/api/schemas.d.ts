@@ -95,6 +95,7 @@ export type FindingsView = { findings: FindingView[] };
 export type FlowEdgeView = { from: string; to: string; label: string; back: boolean; points: ([number, number])[] };
 export type FlowLayoutView = { flow: string; title: string; start: string; nodes: FlowNodeView[]; edges: FlowEdgeView[]; size: SizeView };
 export type FlowNodeView = { key: string; kind: string; label: string; look: string; layer: number; x: number; y: number; w: number; h: number };
+export type ForecastView = { running: number; waiting: number; left: number; since: string; ends_at: string | null; sentence: string };
 export type FoundPage = { items: FoundView[]; next_cursor?: string | null };
 export type FoundView = { noun: string; id: string; title: string; tenant: string | null; within: string | null; page: string };
 export type FrameBody = { type: "bytes" | "event" | "json" | "log" | "reply" | "summary" | "text"; payload: Json; encoding?: string | null; live?: boolean; place?: number | null };

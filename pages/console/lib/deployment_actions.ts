@@ -55,14 +55,14 @@ export function lifecycleActions(where: Place, revision: RevisionView): Action[]
   return [];
 }
 
-export function drainAction(where: Place, revision: RevisionView, weight: number): Action[] {
+export function drainAction(where: Place, revision: RevisionView, weight: number, forecast = "nothing needs it"): Action[] {
   if (revision.lifecycle !== "ready" || weight > 0) return [];
   return [
     {
       title: `Drain revision ${revision.id}`,
       verb: "Drain",
       icon: "timer",
-      about: `It starts nothing more. ${revision.waiting} conversations wait on it and ${revision.running} run; without a deadline they end by themselves.`,
+      about: `It starts nothing more. ${revision.waiting} conversations wait on it and ${revision.running} run; without a deadline they end by themselves: ${forecast}.`,
       target: "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/drain",
       path: { env: where.env, d: where.d, r: revision.id },
       query: { tenant: where.tenant },

@@ -57,12 +57,12 @@ export function exact(at: string | number): string {
   const isUtc = zone.value === "utc";
   const shown = isUtc ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   const name = isUtc ? "UTC" : zoneName(date);
-  return `${shown.toISOString().slice(0, 23).replace("T", " ")} ${name}`;
+  return `${shown.toISOString().slice(0, 23).replace("T", " ").replace(".000", "")} ${name}`;
 }
 
 /** 08:24:43 */
 export function clock(at: string | number, withMs = false): string {
-  return exact(at).slice(11, withMs ? 23 : 19);
+  return exact(at).slice(11, 19) + (withMs ? (new Date(at).getMilliseconds() / 1000).toFixed(3).slice(1) : "");
 }
 
 /** Nov 16, 08:24 */

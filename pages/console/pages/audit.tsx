@@ -56,7 +56,7 @@ export function Audit(): VNode {
                 keyOf={(row) => row.id}
                 columns={[
                   { id: "at", label: "When", cell: (row) => <Time at={row.at} /> },
-                  { id: "key", label: "Who", cell: (row) => (row.key ? <Id id={row.key} href={pageOf("key", row.key)} most={16} /> : <span class="faint nowrap">open access</span>) },
+                  { id: "key", label: "Who", drop: "narrow", cell: (row) => (row.key ? <Id id={row.key} href={pageOf("key", row.key)} most={16} /> : <span class="faint nowrap">open access</span>) },
                   { id: "what", label: "What", kind: "grow", cell: (row) => <span class="audit-what"><Tag>{row.method}</Tag> <code>{row.route}</code></span> },
                   { id: "target", label: "Thing", drop: "medium", cell: (row) => Object.entries(row.target).map(([name, value]) => `${name} ${value}`).join(", ") },
                   { id: "status", label: "Answer", cell: (row) => <Tag tone={row.status < 400 ? "good" : "danger"}>{row.code ?? row.status}</Tag> },

@@ -52,7 +52,7 @@ export function Causes(): VNode {
                     </span>
                   ),
                 },
-                { id: "place", label: "Place", drop: "medium", cell: (row) => <code>{row.place}</code> },
+                { id: "place", label: "Place", drop: "medium", cell: (row) => <code class="nowrap">{row.place}</code> },
                 { id: "example", label: "Example", drop: "narrow", kind: "id", cell: (row) => <Id id={row.example} href={to(["runs", row.example])} most={18} /> },
                 { id: "first", label: "First", kind: "num", drop: "medium", cell: (row) => <Time at={row.first_at} /> },
                 { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => <Time at={row.last_at} /> },

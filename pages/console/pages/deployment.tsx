@@ -25,6 +25,8 @@ import { Split } from "./deployments";
 interface Facts_ {
   deployment: DeploymentView;
   rollouts: RolloutView[];
+  /** When nothing needs a revision any more, in words. */
+  forecasts: Record<string, string>;
   events: { at: string; event: string; by: string; revision: string | null; before: string | null; generation: number | null; to: number | null }[];
 }
 
@@ -38,7 +40,9 @@ export function Deployment({ env, id }: { env: string; id: string }): VNode {
         soft(call("GET /v1/envs/{env}/deployments/{d}/rollouts", { path, query: { ...query, limit: 10 }, signal })),
         soft(call("GET /v1/envs/{env}/deployments/{d}/events", { path, query: { ...query, limit: 50 }, signal })),
       ]);
-      return { deployment, rollouts: rollouts?.items ?? [], events: events?.items ?? [] };
+      const held = deployment.revisions.filter((one) => one.running + one.waiting > 0).slice(-10);
+      const forecasts = held.map(async ({ id: r }) => [r, (await soft(call("GET /v1/envs/{env}/deployments/{d}/revisions/{r}/forecast", { path: { ...path, r }, query, signal })))?.sentence ?? "cannot say"]);
+      return { deployment, rollouts: rollouts?.items ?? [], events: events?.items ?? [], forecasts: Object.fromEntries(await Promise.all(forecasts)) };
     },
     [env, id, scope.value],
     { when: of("deployment", "session") },
@@ -47,7 +51,7 @@ export function Deployment({ env, id }: { env: string; id: string }): VNode {
   return <Show of={found}>{(data) => <Found facts={data} />}</Show>;
 }
 
-function Found({ facts: { deployment, rollouts, events } }: { facts: Facts_ }): VNode {
+function Found({ facts: { deployment, rollouts, events, forecasts } }: { facts: Facts_ }): VNode {
   const where: Place = { env: deployment.env, d: deployment.id, tenant: deployment.tenant };
   const weights = new Map(deployment.split.entries.map((entry) => [entry.revision, entry.weight_bps]));
   const active = rollouts.find((one) => one.state === "running" || one.state === "paused");
@@ -89,14 +93,15 @@ function Found({ facts: { deployment, rollouts, events } }: { facts: Facts_ }): 
             { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => <Time at={row.oldest_wait} /> },
             { id: "digest", label: "Digest", kind: "id", drop: "wide", cell: (row) => row.digest && <span class="id">{middle(row.digest.replace("sha256:", ""), 14)}<Copy text={row.digest} label="Copy digest" /></span> },
             { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => <Time at={row.staged_at} /> },
-            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...(active ? [] : startRollout(where, row, deployment)), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => <Button key={action.verb} action={action} tone="slim" />) },
+            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...(active ? [] : startRollout(where, row, deployment)), ...drainAction(where, row, weights.get(row.id) ?? 0, forecasts[row.id])].map((action) => <Button key={action.verb} action={action} tone="slim" />) },
           ]}
         />
+        {deployment.revisions.filter((one) => one.lifecycle === "draining" && forecasts[one.id]).map((one) => <p key={one.id} class="pad faint">{one.id} drains. Until nothing needs it: {forecasts[one.id]}.</p>)}
       </Card>
-      {chosen && <Holders where={where} revision={chosen} />}
+      {chosen && <Holders where={where} revision={chosen} forecast={forecasts[chosen.id]} />}
       {chosen && <Changes key={chosen.id} where={where} revision={chosen} others={deployment.revisions} />}
       <div class="columns">
-        <SplitEditor where={where} deployment={deployment} />
+        <SplitEditor where={where} deployment={deployment} forecasts={forecasts} />
         <Card title="What has changed">
           {events.length ? (
             <ul class="lines">
@@ -126,7 +131,7 @@ function gateWords(revision: RevisionView): string {
 }
 
 /** The conversations that still hold a revision. */
-function Holders({ where, revision }: { where: Place; revision: RevisionView }): VNode {
+function Holders({ where, revision, forecast }: { where: Place; revision: RevisionView; forecast: string | undefined }): VNode {
   const found = useLoad(
     async (signal) => {
       const path = { env: where.env, d: where.d, r: revision.id };
@@ -147,7 +152,7 @@ function Holders({ where, revision }: { where: Place; revision: RevisionView }):
           <>
             {figures && (
               <div class="pad">
-                <Facts rows={[["Turns lately", count(figures.turns)], ["Failed", figures.error_rate_bps === null ? "too few to say" : percent(figures.error_rate_bps)], ["Latency p95", figures.p95_ms === null ? "too few to say" : span(figures.p95_ms)], revision.deadline_at !== null && ["Drained by", <Time at={revision.deadline_at} />]]} />
+                <Facts rows={[["Turns lately", count(figures.turns)], ["Failed", figures.error_rate_bps === null ? "too few to say" : percent(figures.error_rate_bps)], ["Latency p95", figures.p95_ms === null ? "too few to say" : span(figures.p95_ms)], revision.deadline_at !== null && ["Drained by", <Time at={revision.deadline_at} />], forecast !== undefined && ["Until nothing needs it", forecast]]} />
               </div>
             )}
             {needs.length ? (

@@ -7,7 +7,7 @@ import { here, param, to } from "../lib/address";
 import { call } from "../lib/call";
 import { of, useLoad } from "../lib/load";
 import { scope } from "../lib/session";
-import { percent } from "../lib/words";
+import { count, percent } from "../lib/words";
 import { Card, Time } from "../parts/basics";
 import { StackedBar } from "../parts/chart";
 import { Head } from "../parts/head";
@@ -60,6 +60,7 @@ export function Deployments(): VNode {
                     { id: "pack", label: "Pack or app", drop: "narrow", cell: (row) => row.pack ?? row.app },
                     { id: "split", label: "Split", kind: "grow", cell: (row) => <Split deployment={row} /> },
                     { id: "revisions", label: "Revisions", kind: "num", drop: "medium", cell: (row) => row.revisions.length },
+                    { id: "held", label: "Run or wait", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.running + one.waiting, 0)) },
                     { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
                     { id: "at", label: "Split since", kind: "num", drop: "medium", cell: (row) => <Time at={row.split.at} /> },
                   ]}

@@ -238,7 +238,7 @@ function About({ run }: { run: ExecutionView }): VNode {
         run.idempotency_key !== null && ["Idempotency key", <code>{middle(run.idempotency_key, 28)}</code>],
         Object.keys(run.tags).length > 0 && ["Tags", <Tags tags={run.tags} />],
         run.forget_at !== null && ["Kept until", <Time at={run.forget_at} />],
-        ["Phase", `${phrase(run.state_vector.lifecycle_phase)}, ${run.state_vector.eligibility.replaceAll("_", " ")}`],
+        !ENDED.has(run.state) && ["Phase", `${phrase(run.state_vector.lifecycle_phase)}, ${run.state_vector.eligibility.replaceAll("_", " ")}`],
       ]}
     />
   );

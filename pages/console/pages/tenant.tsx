@@ -53,8 +53,7 @@ export function Tenant({ name }: { name: string }): VNode {
             <>
               <Card title="Share">
                 <div class="pad stack">
-                  <StateBar counts={states} />
-                  <Facts rows={[["Open runs", <a href={to(["runs"], { tenant: name })}>{count(open(counts))}</a>], ["Of all open runs", whole ? percent(Math.round((open(counts) / whole) * 10_000)) : "–"], ["Conversations", <a href={to(["sessions"], { tenant: name })}>{count(sessions.length)}</a>]]} />
+                  <Facts rows={[["All runs", <StateBar counts={states} />], ["Open runs", <a href={to(["runs"], { tenant: name })}>{count(open(counts))}</a>], ["Of all open runs", whole ? percent(Math.round((open(counts) / whole) * 10_000)) : "–"], ["Conversations", <a href={to(["sessions"], { tenant: name })}>{count(sessions.length)}</a>]]} />
                 </div>
               </Card>
               <div class="columns">

@@ -15,7 +15,7 @@ import { StackedBar } from "./chart";
 const WHOLE = 10_000;
 const PRESETS = [100, 500, 2_500, 5_000, 10_000];
 
-export function SplitEditor({ where, deployment }: { where: Place; deployment: DeploymentView }): VNode {
+export function SplitEditor({ where, deployment, forecasts }: { where: Place; deployment: DeploymentView; forecasts: Record<string, string> }): VNode {
   const before = Object.fromEntries(deployment.split.entries.map((entry) => [entry.revision, entry.weight_bps]));
   const choices = deployment.revisions.filter((one) => one.lifecycle === "ready");
   const [weights, setWeights] = useState<Record<string, number>>(before);
@@ -28,7 +28,7 @@ export function SplitEditor({ where, deployment }: { where: Place; deployment: D
     ask({
       title: `Change the split of ${where.d}`,
       verb: "Change",
-      about: foretold(deployment, weights).join(" "),
+      about: foretold(deployment, weights, forecasts).join(" "),
       target: "PUT /v1/envs/{env}/deployments/{d}/split",
       path: { env: where.env, d: where.d },
       query: { tenant: where.tenant },
@@ -56,7 +56,7 @@ export function SplitEditor({ where, deployment }: { where: Place; deployment: D
             <button key={value} type="button" class="button slim" onClick={() => set(choices.at(-1)!.id, value)}>{percent(value)}</button>
           ))}
         </div>
-        {isChanged && <ul class="foretold" role="status">{foretold(deployment, weights).map((text) => <li key={text}>{text}</li>)}</ul>}
+        {isChanged && <ul class="foretold" role="status">{foretold(deployment, weights, forecasts).map((text) => <li key={text}>{text}</li>)}</ul>}
         <div class="buttons end">
           {isChanged && <button type="button" class="button" onClick={() => setWeights(before)}>Undo</button>}
           <button type="button" class="button primary" disabled={!isChanged || !may("operator")} title={may("operator") ? "" : "Needs the role operator."} onClick={save}>
@@ -85,10 +85,10 @@ export function balanced(ids: string[], weights: Record<string, number>, id: str
 }
 
 /** What will happen, before it does. */
-function foretold(deployment: DeploymentView, weights: Record<string, number>): string[] {
+function foretold(deployment: DeploymentView, weights: Record<string, number>, forecasts: Record<string, string>): string[] {
   const lines = deployment.revisions.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => `From now on about ${percent(weights[one.id]!)} of new sessions go to ${one.id}.`);
   for (const one of deployment.revisions)
-    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there ${one.deadline_at ? `until they end, or until ${exact(one.deadline_at)}` : "until they end; draining it sets a deadline"}.`);
+    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there until they end${one.deadline_at ? `, or until ${exact(one.deadline_at)}` : ""}: ${forecasts[one.id]}.`);
   lines.push("Nobody is moved.");
   return lines;
 }

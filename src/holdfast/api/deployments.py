@@ -17,6 +17,7 @@ from holdfast.model.deployments import (
     SplitEntry,
 )
 from holdfast.model.figures import WINDOW_MS, Figures
+from holdfast.model.forecasts import Forecast
 from holdfast.model.ids import new_id
 from holdfast.model.revisions import Gate, NeedPage, NewRevision, Revision
 
@@ -58,7 +59,7 @@ class Deployments(ABC):
     async def list(
         self, env: str, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> DeploymentPage:
-        """Return a page of the deployments of an env, by tenant and id, without counts."""
+        """Return a page of the deployments of an env, by tenant and id."""
 
     @abstractmethod
     async def events(self, ref: DeploymentRef, *, limit: int = 50) -> Sequence[DeploymentEvent]:
@@ -162,6 +163,14 @@ class Deployments(ABC):
 
         In each partition those that wait come first, the longest wait before the others. Executions
         that end between two pages can hide others from the second.
+        """
+
+    @abstractmethod
+    async def forecast(self, ref: DeploymentRef, revision_id: str) -> Forecast:
+        """Foretell when nothing needs a revision any more, if nothing new starts on it.
+
+        It goes by how many executions stopped needing it lately, by the time limits of those that
+        wait, and by the deadline of its drain.
         """
 
     @abstractmethod

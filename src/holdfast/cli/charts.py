@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.bundles import Bundle, spread
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 
@@ -20,56 +22,50 @@ app: typer.Typer = typer.Typer(cls=Noun)
 _BARS = "▁▂▃▄▅▆▇█"
 _COLUMNS = 30
 
-Week = Annotated[bool, typer.Option("--week", help="The last week instead of the last hour.")]
-Tenant = Annotated[
-    str | None, typer.Option("--tenant", help="Only this tenant.", show_default="all tenants")
-]
-Points = Annotated[int, typer.Option("--points", help="Into how many parts to divide the time.")]
+
+@dataclass(frozen=True, kw_only=True)
+class Time(Bundle):
+    """Of whom, of which time, and how."""
+
+    week: Annotated[
+        bool, typer.Option("--week", help="The last week instead of the last hour.")
+    ] = False
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Only this tenant.", show_default="all tenants")
+    ] = None
+    points: Annotated[
+        int, typer.Option("--points", help="Into how many parts to divide the time.")
+    ] = _COLUMNS
+    store: StoreOption = None
+    as_json: JsonOption = False
 
 
 @app.command()
-def lanes(
-    *,
-    week: Week = False,
-    tenant: Tenant = None,
-    points: Points = _COLUMNS,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def lanes(*, time: Time) -> None:
     """Show how much waited, ran, completed and failed in each lane."""
-    histories = _read(store, "lane", week=week, tenant=tenant, points=points)
-    _show(histories, ("lane", "waiting", "active", "completed", "failed"), as_json=as_json)
+    _show(time, ("lane", "waiting", "active", "completed", "failed"))
 
 
 @app.command()
-def queues(
-    *,
-    week: Week = False,
-    tenant: Tenant = None,
-    points: Points = _COLUMNS,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@spread
+def queues(*, time: Time) -> None:
     """Show how many messages each queue had, and how many came and were acknowledged."""
-    histories = _read(store, "queue", week=week, tenant=tenant, points=points)
-    _show(histories, ("queue", "ready", "pushed", "acked", "dead"), as_json=as_json)
+    _show(time, ("queue", "ready", "pushed", "acked", "dead"))
 
 
-def _read(
-    store: str | None, subject: str, *, week: bool, tenant: str | None, points: int
-) -> Sequence[History]:
-    span = "week" if week else "hour"
-    return opening.ask(
-        store,
-        lambda engine: engine.histories.read(subject, span=span, tenant=tenant, points=points),
+def _show(time: Time, columns: Sequence[str]) -> None:
+    subject, *figures = columns
+    span = "week" if time.week else "hour"
+    histories = opening.ask(
+        time.store,
+        lambda engine: engine.histories.read(
+            subject, span=span, tenant=time.tenant, points=time.points
+        ),
     )
-
-
-def _show(histories: Sequence[History], columns: Sequence[str], *, as_json: bool) -> None:
-    if as_json:
+    if time.as_json:
         output.emit({"items": histories})
         return
-    subject, *figures = columns
     rows = [
         (history.name, history.tenant, *(_spark(history, figure) for figure in figures))
         for history in histories

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import typer
 
 from holdfast.cli.terminal import inputs
 from holdfast.cli.terminal.bundles import Bundle
+from holdfast.errors import InvalidInput
+from holdfast.model.filter_words import IDS, filter_of
 from holdfast.model.listing import Filter
-from holdfast.model.states import State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,38 +65,26 @@ class Matching(Bundle):
     @property
     def filter(self) -> Filter:
         """The filter."""
-        return Filter(
-            tenant=self.tenant,
-            states=_states(self.state),
-            lane=self.lane,
-            **_kind(self.kind),
-            error_type=self.error,
-            id_prefix=self.id_prefix,
-            text=self.text,
-            tag=_tag(self.tag),
-            graph=self.graph,
-            parent=self.parent,
-            since=inputs.moment("since", self.since),
-            until=inputs.moment("until", self.until),
-        )
-
-
-def _kind(text: str | None) -> dict[str, Any]:
-    """Return the filter for a task, or for all tasks that start so: `mail.*`."""
-    if text is None or not text.endswith("*"):
-        return {"kind": text}
-    return {"kind_prefix": text.removesuffix("*") or None}
-
-
-def _states(text: str | None) -> tuple[State, ...]:
-    try:
-        return tuple(State(word) for word in inputs.names([] if text is None else [text]))
-    except ValueError:
-        message = f"{text!r} is not one of {', '.join(State)}."
-        raise typer.BadParameter(message, param_hint="'--state'") from None
+        kind = self.kind or ""
+        is_prefix = kind.endswith("*")
+        words = {
+            **{name: getattr(self, name) for name in ("state", "lane", "text", *IDS)},
+            "kind": None if is_prefix else self.kind,
+            "kind_prefix": kind.removesuffix("*") or None if is_prefix else None,
+            "error_type": self.error,
+            "since": inputs.moment("since", self.since),
+            "until": inputs.moment("until", self.until),
+        }
+        try:
+            return replace(filter_of(words, self.tenant), tag=_tag(self.tag))
+        except InvalidInput as error:
+            if error.context["field"] != "state":
+                raise
+            raise typer.BadParameter(str(error), param_hint="'--state'") from None
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:
+    """Return a tag; its name may have a colon, which separates it from the value elsewhere."""
     if text is None:
         return None
     ((name, value),) = inputs.pairs("tag", [text]).items()

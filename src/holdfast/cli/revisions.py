@@ -21,6 +21,7 @@ from holdfast.cli.terminal.groups import Verbs
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
 from holdfast.model.figures import Figures
+from holdfast.model.forecasts import Forecast
 from holdfast.model.revisions import Gate, Revision
 
 if TYPE_CHECKING:
@@ -76,20 +77,22 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a revision, what needs it, and how its turns ended lately."""
+    """Show a revision, what needs it and how long, and how its turns ended lately."""
     named = ref(deployment, env, tenant)
     window_ms = inputs.duration_ms("window", window)
 
-    async def work(engine: Engine) -> tuple[Deployment, Figures]:
+    async def work(engine: Engine) -> tuple[Deployment, Figures, Forecast]:
         figures = await engine.deployments.figures(named, revision, window_ms=window_ms)
-        return await engine.deployments.get(named), figures
+        forecast = await engine.deployments.forecast(named, revision)
+        return await engine.deployments.get(named), figures, forecast
 
-    found, figures = opening.ask(store, work)
+    found, figures, forecast = opening.ask(store, work)
     chosen = tuple(one for one in found.revisions if one.id == revision)
     if as_json:
-        output.emit({"revision": chosen[0], "figures": figures})
+        output.emit({"revision": chosen[0], "figures": figures, "forecast": forecast})
         return
     show_revisions(replace(found, revisions=chosen))
+    output.say(f"until nothing needs it: {forecast.sentence}")
     output.show_table(FIGURES, [shown_figures(figures)], nothing="no figures")
 
 

@@ -25,6 +25,7 @@ from holdfast.model.deployments import (
     check_entries,
 )
 from holdfast.model.figures import WINDOW_MS, Figures
+from holdfast.model.forecasts import Forecast
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.revisions import Gate, NeedPage, NewRevision, Revision
@@ -124,6 +125,12 @@ class RemoteDeployments(Deployments):
         query = {"limit": limit, "cursor": cursor}
         reply = await self._send("GET", ref, "revisions", revision_id, "needs", query=query)
         return msgspec.convert(reply.decode(), NeedPage)
+
+    @override
+    async def forecast(self, ref: DeploymentRef, revision_id: str) -> Forecast:
+        checks.name("revision", revision_id)
+        reply = await self._send("GET", ref, "revisions", revision_id, "forecast")
+        return msgspec.json.decode(reply.content, type=Forecast)
 
     @override
     async def figures(

@@ -29,6 +29,7 @@ from holdfast.model.deployments import (
     check_entries,
 )
 from holdfast.model.figures import WINDOW_MS, Figures
+from holdfast.model.forecasts import Forecast, foretell
 from holdfast.model.ids import new_id
 from holdfast.model.revisions import (
     Gate,
@@ -72,10 +73,18 @@ class Deployments(deployments.Deployments):
 
     @override
     async def get(self, ref: DeploymentRef) -> Deployment:
-        deployment = await self._deployments.get(ref)
-        started = [one.id for one in deployment.revisions if one.lifecycle not in _UNUSED]
-        needs = await self._needs.count(deployment.tenant, started)
-        return with_needs(deployment, needs)
+        (counted,) = await self._counted([await self._deployments.get(ref)])
+        return counted
+
+    async def _counted(self, found: Sequence[Deployment]) -> tuple[Deployment, ...]:
+        """Return deployments with what needs their revisions: one count for each tenant."""
+        started: dict[str, builtins.list[str]] = {}
+        for one in found:
+            used = [revision.id for revision in one.revisions if revision.lifecycle not in _UNUSED]
+            started.setdefault(one.tenant, []).extend(used)
+        counts = await asyncio.gather(*(self._needs.count(*one) for one in started.items()))
+        needs = dict(zip(started, counts, strict=True))
+        return tuple(with_needs(one, needs[one.tenant]) for one in found)
 
     @override
     async def set_restart_text(self, ref: DeploymentRef, text: str) -> Deployment:
@@ -110,7 +119,7 @@ class Deployments(deployments.Deployments):
         checks.name("env", env)
         calls.check_page(limit, tenant)
         items, more = await self._deployments.page(env, tenant, limit, cursor)
-        return DeploymentPage(items=tuple(items), next_cursor=more)
+        return DeploymentPage(items=await self._counted(items), next_cursor=more)
 
     @override
     async def events(
@@ -259,6 +268,13 @@ class Deployments(deployments.Deployments):
         revision_in(deployment, check_revision(revision_id))
         items, more = await self._needs.page(deployment.tenant, revision_id, limit, cursor)
         return NeedPage(items=tuple(items), next_cursor=more)
+
+    @override
+    async def forecast(self, ref: DeploymentRef, revision_id: str) -> Forecast:
+        deployment = await self._deployments.get(ref)
+        revision = revision_in(deployment, check_revision(revision_id))
+        now, prospects = await self._needs.prospects(deployment.tenant, revision_id)
+        return foretell(revision, prospects, now)
 
     @override
     async def figures(

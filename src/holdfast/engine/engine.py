@@ -129,6 +129,11 @@ class Engine(StoreEngine):
     async def pulse(self) -> Pulse:
         return await self.store.queries.pulse()
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the store, or a part of it, has not answered for more than a second."""
+        return self.store.caller.is_away
+
     @override
     async def ping(self) -> None:
         await self.store.api_keys.find("")

@@ -276,7 +276,12 @@ def _missing_worker(
         return None
     offered = {name for worker in capable for name in worker.capabilities}
     absent = [name for name in requires if name not in offered]
-    hold = {"type": "no_capable_worker", "requires": requires, "missing": absent}
+    hold = {
+        "type": "no_capable_worker",
+        "lane": lane,
+        "requires": requires,
+        "missing": absent,
+    }
     if absent:
         listed = ", ".join(absent)
         return hold, f"no live worker on lane {lane} has the capability {listed}"

@@ -31,6 +31,7 @@ _TARGETS = {
     "lane_paused": ("lane", "id"),
     "queue": ("lane", "id"),
     "no_worker": ("lane", "id"),
+    "no_capable_worker": ("lane", "lane"),
     "waitpoint": ("waitpoint", "id"),
     "message": ("session", "id"),
     "person": ("session", "id"),

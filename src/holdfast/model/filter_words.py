@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
+from holdfast.errors import InvalidInput
+from holdfast.model import checks
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
+
+#: Words that name an id or its start.
+IDS = ("id_prefix", "graph", "parent")
+_AS_THEY_ARE = ("lane", "kind", "kind_prefix", "text", "error_type", *IDS)
 
 
 def words_of(filters: Filter) -> dict[str, str]:
@@ -28,26 +35,34 @@ def words_of(filters: Filter) -> dict[str, str]:
     return {name: word for name, word in words.items() if word}
 
 
-def filter_of(words: Mapping[str, str], tenant: str | None) -> Filter:
-    """Return the filter; `words_of` is the reverse."""
-    state, tag = words.get("state"), words.get("tag")
-    name, _, value = (tag or "").partition(":")
+def filter_of(words: Mapping[str, Any], tenant: str | None) -> Filter:
+    """Return the filter, from other words than those of filters, too; `words_of` is the reverse.
+
+    Times may be moments or texts. Raises InvalidInput.
+    """
     return Filter(
         tenant=tenant,
-        states=tuple(State(word) for word in state.split(",")) if state else (),
-        lane=words.get("lane"),
-        kind=words.get("kind"),
-        kind_prefix=words.get("kind_prefix"),
-        tag=(name, value) if tag else None,
-        text=words.get("text"),
-        id_prefix=words.get("id_prefix"),
-        graph=words.get("graph"),
-        parent=words.get("parent"),
+        states=_states(words.get("state")),
+        tag=_tag(words.get("tag")),
         since=_moment(words.get("since")),
         until=_moment(words.get("until")),
-        error_type=words.get("error_type"),
+        **{name: words.get(name) for name in _AS_THEY_ARE},
     )
 
 
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _states(text: str | None) -> tuple[State, ...]:
+    words = [word.strip() for word in text.split(",")] if text else []
+    return tuple(State(checks.one_of("state", word, list(State))) for word in words)
+
+
+def _tag(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    name, _, value = text.partition(":")
+    if not name or not value:
+        raise InvalidInput("tag: must be NAME:VALUE", field="tag")
+    return name, value
+
+
+def _moment(given: datetime | str | None) -> datetime | None:
+    return datetime.fromisoformat(given) if isinstance(given, str) else given

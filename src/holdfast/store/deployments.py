@@ -139,6 +139,12 @@ class Deployments(Domain):
         )
         return _revision(found)
 
+    async def revision(self, tenant: str, revision_id: str) -> Revision:
+        """Return a revision of some deployment of a tenant. Raises RevisionNotFound."""
+        tag = self._store.global_tag
+        (fields,) = await self._call.read("hf_revision_describe", tag, tenant, revision_id)
+        return _revision(fields)
+
     async def drains(self) -> list[Drain]:
         """Return the revisions that drain, with their deployments and how long each may take."""
         rows = await self._call.read("hf_revision_drains", self._store.global_tag)

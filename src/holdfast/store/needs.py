@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import reduce
 from operator import add
 from typing import Any
 
 from holdfast.errors import InvalidInput
 from holdfast.model.deployments import Deployment
+from holdfast.model.forecasts import Prospects
 from holdfast.model.moments import from_ms
 from holdfast.model.revisions import Need, Needs
 from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
 from holdfast.store.domain import Domain
+
+#: Revisions that one call counts, so that none holds the store for long.
+_MOST_COUNTED = 200
 
 
 class RevisionNeeds(Domain):
@@ -40,18 +45,29 @@ class RevisionNeeds(Domain):
 
     async def count(self, tenant: str, revision_ids: Sequence[str]) -> dict[str, Needs]:
         """Return how many executions need each of these revisions."""
-        if not revision_ids:
-            return {}
-        answers = await asyncio.gather(
+        found: dict[str, Needs] = {}
+        for start in range(0, len(revision_ids), _MOST_COUNTED):
+            asked = revision_ids[start : start + _MOST_COUNTED]
+            answers = await asyncio.gather(
+                *(
+                    self._call.read("hf_revision_needs", tag, tenant, *asked)
+                    for tag in self._store.tags()
+                )
+            )
+            for index, revision_id in enumerate(asked):
+                found[revision_id] = reduce(add, (_needs(rows[index]) for rows in answers), Needs())
+        return found
+
+    async def prospects(self, tenant: str, revision_id: str) -> tuple[datetime, Prospects]:
+        """Return the time, and what foretells when nothing needs a revision any more."""
+        rows = await asyncio.gather(
             *(
-                self._call.read("hf_revision_needs", tag, tenant, *revision_ids)
+                self._call.read("hf_revision_prospects", tag, tenant, revision_id)
                 for tag in self._store.tags()
             )
         )
-        return {
-            revision_id: reduce(add, (_needs(rows[index]) for rows in answers), Needs())
-            for index, revision_id in enumerate(revision_ids)
-        }
+        now = max(int(row[0]) for row in rows)
+        return from_ms(now), reduce(add, map(_prospects, rows), Prospects())
 
     async def page(
         self, tenant: str, revision_id: str, limit: int, cursor: str | None = None
@@ -132,6 +148,17 @@ def _need(row: Sequence[Any]) -> Need:
         state=State(state.decode()),
         hold=hold.decode(),
         since=from_ms(int(float(since))),
+    )
+
+
+def _prospects(row: Sequence[Any]) -> Prospects:
+    _, running, waiting, timed, last, left = row
+    return Prospects(
+        running=int(running),
+        waiting=int(waiting),
+        timed=int(timed),
+        last=from_ms(int(last)) if last else None,
+        left={int(left[at]): int(left[at + 1]) for at in range(0, len(left), 2)},
     )
 
 

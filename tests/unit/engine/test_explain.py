@@ -208,8 +208,14 @@ def test_a_missing_capability_is_named() -> None:
         "It waits for a worker: no live worker on lane bulk has the capability gpu."
     )
     assert told.holds == [
-        {"type": "no_capable_worker", "requires": ("eu", "gpu"), "missing": ["gpu"]}
+        {
+            "type": "no_capable_worker",
+            "lane": "bulk",
+            "requires": ("eu", "gpu"),
+            "missing": ["gpu"],
+        }
     ]
+    assert told.targets == [{"noun": "lane", "id": "bulk"}]
 
 
 def test_a_capability_on_another_lane_is_still_missing() -> None:

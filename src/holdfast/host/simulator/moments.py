@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from holdfast.api import Engine
-from holdfast.errors import FlowNotFound, InvalidInput, InvalidPack
+from holdfast.engine import Engine
+from holdfast.errors import FlowNotFound, InvalidInput, InvalidPack, RevisionNotFound
 from holdfast.host.directing import directives_of
 from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.model import Flow
@@ -25,11 +26,10 @@ from holdfast.host.simulator import fakes, reader, recording
 from holdfast.host.simulator.rehearsal import Happening, Misfit, Past, Paused, Rehearsal, Visit
 from holdfast.host.simulator.script import Action, Fake, Status
 from holdfast.model.revisions import Revision, revision_of
-from holdfast.model.sessions import Entry, Session
+from holdfast.model.sessions import Entry, Session, StateValue
 from holdfast.worker.messages import opening
 
 _LINES = 1_000
-_DEPLOYMENTS = 200
 #: Packs by their archives, which never change.
 _PACKS: dict[tuple[str, ...], tuple[Bundle, Mapping[str, Flow]]] = {}
 _MOST_PACKS = 50
@@ -66,7 +66,7 @@ class Rehearsed:
 
 async def rehearse(
     engine: Engine,
-    session_id: str,
+    session: Session,
     *,
     line: int | None = None,
     steps: Sequence[Mapping[str, Any]] = (),
@@ -77,18 +77,18 @@ async def rehearse(
 
     Steps and fakes (`given`) are written as in tests of packs. Recorded answers serve calls that
     were made before; other calls need a fake. Nothing is written, and nobody is called. Raises
-    SessionNotFound, FlowNotFound if no flow of a pack answers, and InvalidInput.
+    FlowNotFound if no flow of a pack answers, and InvalidInput.
     """
     script = _read(steps, given)
-    session = (await engine.sessions.latest(session_id, limit=1)).session
-    entries = [entry for entry in await _transcript(engine, session_id) if _counts(entry, line)]
+    entries = [entry for entry in await _transcript(engine, session.id) if _counts(entry, line)]
     executions = list(dict.fromkeys(one.execution for one in entries if one.execution))
     if not executions:
-        raise FlowNotFound(f"no flow has answered in session {session_id} yet")
+        raise FlowNotFound(f"no flow has answered in session {session.id} yet")
     *before, last = executions
-    flow = (await engine.describe(last)).kind.partition(":")[2]
-    played = [await _play(engine, session, one, entries[-1]) for one in before]
-    final = await _play(engine, session, last, entries[-1], script)
+    values = await engine.sessions.state(session.id)
+    scene = _Scene(session, entries[-1], dict(values))
+    played = [await _play(engine, scene, one) for one in before]
+    final = await _play(engine, scene, last, script)
     rehearsals = [*(one.rehearsal for one in played), final.rehearsal]
     shown = entries[-1].number
     following = [
@@ -96,7 +96,7 @@ async def rehearse(
     ]
     test = recording.as_file(
         name,
-        flow,
+        final.flow,
         session.key.user,
         [*given, *recording.fakes_of([call for one in rehearsals for call in one.calls])],
         _steps(entries, rehearsals),
@@ -140,25 +140,33 @@ def _read(
 
 
 @dataclass(frozen=True, slots=True)
+class _Scene:
+    """What all executions of a session share."""
+
+    session: Session
+    #: The last line that counts.
+    last: Entry
+    values: Mapping[str, StateValue]
+
+
+@dataclass(frozen=True, slots=True)
 class _Played:
     rehearsal: Rehearsal
+    flow: str
     status: Status
     problem: str = ""
 
 
 async def _play(
     engine: Engine,
-    session: Session,
+    scene: _Scene,
     execution: str,
-    last: Entry,
     script: tuple[Sequence[Action], Sequence[Fake]] = ((), ()),
 ) -> _Played:
     """Run one execution of a session again, up to a line, and then a script with its fakes."""
-    described, recorded, payload, values = await asyncio.gather(
-        engine.describe(execution),
-        engine.steps(execution),
-        engine.input(execution),
-        engine.sessions.state(session.id),
+    session, last = scene.session, scene.last
+    described, recorded, payload = await asyncio.gather(
+        engine.describe(execution), engine.steps(execution), engine.input(execution)
     )
     packs, flows = await _pack(engine, session, revision_of(described.requires))
     entry = described.kind.partition(":")[2]
@@ -168,7 +176,9 @@ async def _play(
         opening=opening(payload),
         line=last.number,
         until=last.at,
-        values={name: msgspec.json.decode(one.value) for name, one in values if one.value},
+        values={
+            name: msgspec.json.decode(one.value) for name, one in scene.values.items() if one.value
+        },
     )
     rehearsal = Rehearsal(past, *script)
     runners = fakes.runners(rehearsal.ask, Runners(state=_no_state))
@@ -189,7 +199,7 @@ async def _play(
     rehearsal.settle(waits=True)
     if rehearsal.unfaked:
         problem = f"no fake answers {rehearsal.unfaked[0]}"
-    return _Played(rehearsal, status, problem)
+    return _Played(rehearsal, entry, status, problem)
 
 
 def _place(session: Session, execution: str) -> Place:
@@ -224,19 +234,11 @@ async def _pack(
 
 
 async def _revision(engine: Engine, session: Session, revision_id: str | None) -> Revision:
-    key = session.key
-    cursor: str | None = None
-    while revision_id is not None:
-        page = await engine.deployments.list(
-            key.env, tenant=key.tenant, limit=_DEPLOYMENTS, cursor=cursor
-        )
-        for deployment in page.items:
-            revision = deployment.revision(revision_id)
-            if revision is not None and revision.archives:
+    with contextlib.suppress(RevisionNotFound):
+        if revision_id is not None:
+            revision = await engine.store.deployments.revision(session.key.tenant, revision_id)
+            if revision.archives:
                 return revision
-        cursor = page.next_cursor
-        if cursor is None:
-            break
     raise FlowNotFound(f"session {session.id} is not answered by a flow of a pack")
 
 

@@ -27,7 +27,7 @@ local function run(tag, args)
 
   server.call('UNLINK', keys.steps(tag, execution), keys.input(tag, execution), keys.note(tag, execution))
   record.clear(tag, execution, rec, STALE)
-  if rec.rev then needs.leave(tag, execution, rec) end
+  if rec.rev then needs.leave(tag, execution, rec, now) end
   local changes = {
     'rev', revision, 'requires', requires, 'open', '1', 'continued', tonumber(rec.continued or 0) + 1,
   }

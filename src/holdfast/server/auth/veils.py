@@ -19,6 +19,7 @@ from holdfast.server.views.veil import CLEAR, Veil
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
+    from holdfast.model.executions import Execution
     from holdfast.server.http.call import Call
 
 _OF_AN_EXECUTION = "/v1/executions/{id}"
@@ -31,8 +32,13 @@ class Veils:
         self._redactions = engine.redactions
         self._rules: tuple[Sequence[RedactionRule], float] | None = None
 
-    async def of(self, call: Call, execution_id: str | None) -> Veil:
-        """Return the veil over the answer to a call; raise Forbidden if it could show nothing."""
+    async def of(
+        self, call: Call, execution_id: str | None, known: Execution | None = None
+    ) -> Veil:
+        """Return the veil over the answer to a call; raise Forbidden if it could show nothing.
+
+        Rules may be for one task, so the execution is read if the caller has not done that.
+        """
         seen, route = call.identity.payloads, call.route
         for_workers = Role.WORKER in route.roles and route.method != "GET"
         if seen is Payloads.ALL or for_workers or route.scope is Scope.PUBLIC:
@@ -47,7 +53,8 @@ class Veils:
         tenant, kind = call.tenant or call.identity.tenant, None
         depends = any(rule.kind != EVERY_KIND for rule in rules if rule.covers(tenant, None))
         if depends and execution_id is not None and route.path.startswith(_OF_AN_EXECUTION):
-            tenant, kind = await _found(call, execution_id) or (tenant, kind)
+            found = known or await _found(call, execution_id)
+            tenant, kind = (found.tenant, found.kind) if found else (tenant, kind)
         paths = paths_for(rules, tenant, kind)
         if paths and route.bare is Bare.EXACT:
             raise Forbidden(
@@ -66,10 +73,9 @@ class Veils:
         return self._rules[0]
 
 
-async def _found(call: Call, execution_id: str) -> tuple[str, str] | None:
-    """Return the tenant and the task of an execution; None if the handler will refuse it anyway."""
+async def _found(call: Call, execution_id: str) -> Execution | None:
+    """Return an execution; None if the handler will refuse it anyway."""
     try:
-        execution = await call.engine.describe(execution_id)
+        return await call.engine.describe(execution_id)
     except HoldfastError:
         return None
-    return execution.tenant, execution.kind

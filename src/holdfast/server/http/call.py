@@ -13,7 +13,7 @@ from starlette.requests import Request
 from holdfast.concurrency import first_of, stop
 from holdfast.engine import Engine
 from holdfast.engine.ingress import Ingress
-from holdfast.errors import Forbidden
+from holdfast.errors import Forbidden, HoldfastError, StoreUnavailable
 from holdfast.model import checks, names
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.services import ServiceStatus
@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 #: As a tenant, it lists everything that the key may see.
 EVERY_TENANT = "*"
+#: A store that does not answer a ping in this time is not there.
+_READY_S = 2.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,6 +146,16 @@ class Call:
         turn: Turn | None = self.request.scope.get(TURN)
         if turn is not None:
             turn.end()
+
+    async def ping(self) -> None:
+        """Raise StoreUnavailable at once if the store does not answer; calls are more patient."""
+        try:
+            async with asyncio.timeout(_READY_S):
+                await self.engine.ping()
+        except TimeoutError:
+            raise StoreUnavailable("the store does not answer") from None
+        except HoldfastError as error:
+            raise StoreUnavailable(f"the store cannot be used: {error}") from error
 
     @contextlib.asynccontextmanager
     async def until_gone(self) -> AsyncIterator[asyncio.Event]:

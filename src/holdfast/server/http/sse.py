@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from holdfast.concurrency import first_of, stop
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
 from holdfast.server.views.veil import CLEAR, Veil
@@ -21,6 +21,8 @@ from holdfast.server.views.veil import CLEAR, Veil
 MEDIA_TYPE = "text/event-stream"
 #: The longest time between two writes; pings show both sides that the other is there.
 PING_S = 15.0
+#: How often a stream that ends with the store looks whether it is there.
+_LOOK_S = 1.0
 #: Clients reconnect this long after the server ended a stream.
 RETRY_MS = 1_000
 LAST_EVENT_ID = "last-event-id"
@@ -51,13 +53,22 @@ class EventStream(Response):
     media_type = MEDIA_TYPE
 
     def __init__(
-        self, call: Call, events: AsyncIterator[Sse], *, caller: str | None = None
+        self,
+        call: Call,
+        events: AsyncIterator[Sse],
+        *,
+        caller: str | None = None,
+        ends_away: bool = False,
     ) -> None:
-        """Start a stream; raise RateLimited if the caller has too many."""
+        """Start a stream; raise RateLimited if the caller has too many.
+
+        With `ends_away` it ends when the store does not answer, before a call gives up.
+        """
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._call = call
         self._events = events
+        self._ends_away = ends_away
         self._slot = contextlib.ExitStack()
         self._slot.enter_context(call.services.tails.one(caller or call.caller))
         call.leave_turn()
@@ -93,16 +104,32 @@ class EventStream(Response):
                 await write(b"retry: %d\n\n" % RETRY_MS)
             await write(b"", more=False)
 
+    @property
+    def _is_over(self) -> bool:
+        return self._ends_away and self._call.engine.is_away
+
+    async def _wait(self, coming: asyncio.Future[Any], leaving: asyncio.Future[Any]) -> None:
+        """Wait for an event, or for the caller to leave, until something has to be written."""
+        look_s = _LOOK_S if self._ends_away else PING_S
+        for _ in range(round(PING_S / look_s)):
+            await first_of(coming, leaving, timeout_s=look_s)
+            if coming.done() or leaving.done() or self._is_over:
+                return
+
     async def _encoded(self, gone: asyncio.Event) -> AsyncIterator[bytes]:
         """Yield events, and pings between them, until the client leaves."""
         leaving: asyncio.Future[Any] = asyncio.ensure_future(gone.wait())
         coming = _next(self._events)
         try:
             while True:
-                await first_of(coming, leaving, timeout_s=PING_S)
+                await self._wait(coming, leaving)
                 if gone.is_set():
                     return
                 if not coming.done():
+                    if self._is_over:
+                        away = StoreUnavailable("the store does not answer")
+                        yield Sse("error", problems.document(away)).encode(self._call.veil)
+                        return
                     yield b": ping\n\n"
                     continue
                 try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Self
 
 from msgspec import Meta
@@ -59,10 +58,9 @@ class BulkBody(Body):
 
     def new(self, tenant: str | None) -> NewBulk:
         """Return the bulk action."""
-        wanted = replace(filter_of(self.filter, tenant), error_type=self.filter.error_type)
         return NewBulk(
             action=self.action,
-            wanted=wanted,
+            wanted=filter_of(self.filter, tenant),
             reason=self.reason,
             priority=self.priority,
             rate=self.rate,

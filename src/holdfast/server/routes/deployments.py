@@ -101,7 +101,7 @@ class ListQuery(Query):
 
 @routes.get(ALL)
 async def list_deployments(call: Call, env: str, query: ListQuery) -> DeploymentPageView:
-    """List deployments, without counting what needs their revisions."""
+    """List deployments, with what needs each of their revisions."""
     page = await call.engine.deployments.list(
         env, tenant=call.tenant, limit=query.limit, cursor=query.cursor
     )

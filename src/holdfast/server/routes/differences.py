@@ -15,6 +15,7 @@ from holdfast.host.packs.comparing import content_of
 from holdfast.host.packs.signatures import ANYBODY
 from holdfast.model import bounds
 from holdfast.model.deployments import Deployment
+from holdfast.model.executions import Execution
 from holdfast.model.revisions import Revision
 from holdfast.operate import differences
 from holdfast.operate.differences import Difference, Differences
@@ -80,29 +81,27 @@ async def compare(call: Call, id: str, query: DiffQuery) -> DifferencesView:
     With `attempt` and `other_attempt`, compare two attempts, of the same execution or of two. What
     the caller does not see of payloads is not compared.
     """
-    await call.engine.describe(id)
+    found = {id: await call.engine.describe(id)}
     other = id if query.other is None else call.stored_id(query.other)
-    owner = await call.engine.owner(other)
-    if call.tenant not in (None, owner):
+    if other not in found:
+        found[other] = await call.engine.describe(other)
+    if call.tenant not in (None, found[other].tenant):
         message = f"no execution has the id {query.other}"
         raise errors.ExecutionNotFound(message, id=query.other)
     # Each is compared as the caller sees it; rules may be for the task of one of them.
-    sides = [(one, await call.services.veils.of(call, one)) for one in (id, other)]
+    veils = {one: await call.services.veils.of(call, one, found[one]) for one in found}
     if query.attempt is None or query.other_attempt is None:
-        read = [_execution(call, *side) for side in sides]
+        read = [_execution(call, found[one], veils[one]) for one in (id, other)]
     else:
-        attempts = (query.attempt, query.other_attempt)
-        read = [_attempt(call, *side, index) for side, index in zip(sides, attempts, strict=True)]
+        sides = ((id, query.attempt), (other, query.other_attempt))
+        read = [_attempt(call, one, veils[one], index) for one, index in sides]
     return DifferencesView.of(differences.of(*await asyncio.gather(*read)))
 
 
-async def _execution(call: Call, execution_id: str, veil: Veil) -> dict[str, Any]:
+async def _execution(call: Call, described: Execution, veil: Veil) -> dict[str, Any]:
     engine = call.engine
-    described, given, steps, outcome = await asyncio.gather(
-        engine.describe(execution_id),
-        engine.input(execution_id),
-        engine.steps(execution_id),
-        engine.outcome(execution_id),
+    given, steps, outcome = await asyncio.gather(
+        engine.input(described.id), engine.steps(described.id), engine.outcome(described.id)
     )
     found = {name: msgspec.to_builtins(getattr(described, name)) for name in _FIELDS}
     found["error"] = _error(veil, described.error)

@@ -73,7 +73,9 @@ class FeedQuery(ResumeQuery):
     types: Types = Noun.EXECUTION.value
 
 
-@routes.get("/v1/events", errors=(errors.RateLimited,), media_type=MEDIA_TYPE)
+@routes.get(
+    "/v1/events", errors=(errors.RateLimited, errors.StoreUnavailable), media_type=MEDIA_TYPE
+)
 async def follow_tenant(call: Call, query: FeedQuery) -> EventStream:
     """Follow what happens to a tenant: an event `execution` for every change of state.
 
@@ -83,7 +85,8 @@ async def follow_tenant(call: Call, query: FeedQuery) -> EventStream:
 
     The first event is `open`; no later event is missed. A feed is kept for five minutes after its
     last reader has left. A reader that reconnects later, or after more than 10,000 events in a
-    partition, gets an event `gap` and should read the current state again.
+    partition, gets an event `gap` and should read the current state again. When the store does not
+    answer, the feed ends within seconds with an event `error`, and a new one is refused.
     """
     if call.tenant is None:
         raise errors.InvalidInput(
@@ -93,7 +96,8 @@ async def follow_tenant(call: Call, query: FeedQuery) -> EventStream:
     if after is not None:
         Position.parse(after)
     types = nouns(query.types.split(","))
-    return EventStream(call, _of_tenant(call, call.tenant, after, types))
+    await call.ping()
+    return EventStream(call, _of_tenant(call, call.tenant, after, types), ends_away=True)
 
 
 async def _of_tenant(

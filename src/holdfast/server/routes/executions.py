@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from holdfast import errors
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
-from holdfast.model import bounds, checks, names
+from holdfast.model import bounds, checks, filter_words, names
 from holdfast.model.api_keys import Role
 from holdfast.model.causes import Cause
 from holdfast.model.executions import NewExecution, Outcome, Submitted
@@ -218,9 +218,7 @@ async def list_executions(call: Call, query: ListQuery) -> ListPage:
     none: each call looks at up to 10,000 executions in each partition, so a page may be short, even
     empty, though `next_cursor` is set.
     """
-    filters = replace(
-        filter_of(query, call.tenant), error_type=query.error_type, oldest=query.order == "oldest"
-    )
+    filters = replace(filter_of(query, call.tenant), oldest=query.order == "oldest")
     page = await call.engine.list(
         filters, limit=query.limit, cursor=query.cursor, total=query.total, whys=query.why
     )
@@ -228,36 +226,11 @@ async def list_executions(call: Call, query: ListQuery) -> ListPage:
 
 
 def filter_of(query: Matching, tenant: str | None) -> Filter:
-    """Return the filter."""
+    """Return the filter; ids are those of the tenant."""
+    words = msgspec.structs.asdict(query)
     owner = tenant or DEFAULT_TENANT
-    return Filter(
-        tenant=tenant,
-        states=_states(query.state),
-        lane=query.lane,
-        kind=query.kind,
-        kind_prefix=query.kind_prefix,
-        tag=_tag(query.tag),
-        text=query.text,
-        id_prefix=query.id_prefix and names.stored_id(owner, query.id_prefix),
-        graph=query.graph and names.stored_id(owner, query.graph),
-        parent=query.parent and names.stored_id(owner, query.parent),
-        since=query.since,
-        until=query.until,
-    )
-
-
-def _states(text: str | None) -> tuple[State, ...]:
-    words = [] if text is None else text.split(",")
-    return tuple(State(checks.one_of("state", word, list(State))) for word in words)
-
-
-def _tag(text: str | None) -> tuple[str, str] | None:
-    if text is None:
-        return None
-    name, colon, value = text.partition(":")
-    if not colon or not name or not value:
-        raise InvalidInput("tag: must be NAME:VALUE", field="tag")
-    return name, value
+    ids = {name: words[name] and names.stored_id(owner, words[name]) for name in filter_words.IDS}
+    return filter_words.filter_of({**words, **ids}, tenant)
 
 
 class CountQuery(Query):

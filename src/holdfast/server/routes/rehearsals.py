@@ -76,8 +76,8 @@ async def read(call: Call, id: str, query: MomentQuery) -> MomentView:
     The flow runs again in memory, from what is recorded; so this is exact, and changes nothing. A
     conversation of workers has no flow: `flow_not_found`.
     """
-    await call.engine.sessions.get(id)
-    return MomentView.of((await rehearse(call.engine, id, line=query.line)).moment)
+    session = await call.engine.sessions.get(id)
+    return MomentView.of((await rehearse(call.engine, session, line=query.line)).moment)
 
 
 class RehearseBody(Body):
@@ -148,8 +148,8 @@ async def try_out(call: Call, id: str, body: RehearseBody) -> RehearsedView:
     Nothing is written, and nobody is called: what was recorded answers calls that were made before,
     and `fakes` answer others. `test` has all of it for `holdfast pack test`.
     """
-    await call.engine.sessions.get(id)
+    session = await call.engine.sessions.get(id)
     found = await rehearse(
-        call.engine, id, line=body.line, steps=body.steps, given=body.fakes, name=body.name
+        call.engine, session, line=body.line, steps=body.steps, given=body.fakes, name=body.name
     )
     return RehearsedView.of(found)

@@ -15,7 +15,13 @@ from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.routes.deployments import FIND, FIND_REVISION, ONE, named
-from holdfast.server.views.deployments import FiguresView, NeedPageView, NeedView, RevisionView
+from holdfast.server.views.deployments import (
+    FiguresView,
+    ForecastView,
+    NeedPageView,
+    NeedView,
+    RevisionView,
+)
 from holdfast.server.views.fields import Body, Cursor, DurationMs, Name, PageLimit, Reason
 
 routes: Routes = Routes("revisions", "What deployments run: never changed, only moved along.")
@@ -154,6 +160,16 @@ async def needs(call: Call, *, env: str, d: str, r: str, query: NeedsQuery) -> N
     )
     items = [NeedView.of(need) for need in page.items]
     return NeedPageView(items=items, next_cursor=page.next_cursor)
+
+
+@routes.get(_REVISION + "/forecast", errors=FIND_REVISION)
+async def forecast(call: Call, env: str, d: str, r: str, query: TenantQuery) -> ForecastView:
+    """Foretell when nothing needs a revision any more, if nothing new starts on it.
+
+    It goes by how many executions stopped needing it in the last hour, by the time limits of those
+    that wait, and by the deadline of its drain; `sentence` says which.
+    """
+    return ForecastView.of(await call.engine.deployments.forecast(named(call, env, d, query), r))
 
 
 class FiguresQuery(TenantQuery):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.errors import StoreUnavailable
 from holdfast.model.api_keys import Role
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes, Scope
 from holdfast.server.views.fields import View
 
 routes: Routes = Routes("system", "Probes and metrics.")
-
-_READY_S = 2.0
 
 
 class HealthView(View):
@@ -35,13 +31,7 @@ async def readyz(call: Call) -> HealthView:
     """Check readiness: the store answers, the library is loaded, the services run."""
     if call.services.closing.is_set():
         raise StoreUnavailable("the server is stopping")
-    try:
-        async with asyncio.timeout(_READY_S):
-            await call.engine.ping()
-    except TimeoutError:
-        raise StoreUnavailable("the store does not answer") from None
-    except HoldfastError as error:
-        raise StoreUnavailable(f"the store cannot be used: {error}") from error
+    await call.ping()
     for service in call.services.stopped():
         raise StoreUnavailable(f"the service {service.name} is restarting: {service.last_error}")
     return HealthView(status="ready")

@@ -1774,10 +1774,10 @@ function exact(at) {
   const isUtc = zone.value === "utc";
   const shown = isUtc ? date : new Date(date.getTime() - date.getTimezoneOffset() * 6e4);
   const name = isUtc ? "UTC" : zoneName(date);
-  return `${shown.toISOString().slice(0, 23).replace("T", " ")} ${name}`;
+  return `${shown.toISOString().slice(0, 23).replace("T", " ").replace(".000", "")} ${name}`;
 }
 function clock(at, withMs = false) {
-  return exact(at).slice(11, withMs ? 23 : 19);
+  return exact(at).slice(11, 19) + (withMs ? (new Date(at).getMilliseconds() / 1e3).toFixed(3).slice(1) : "");
 }
 function short(at) {
   const options2 = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
@@ -2260,7 +2260,7 @@ function Audit() {
             keyOf: (row) => row.id,
             columns: [
               { id: "at", label: "When", cell: (row) => a4(Time, { at: row.at }) },
-              { id: "key", label: "Who", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint nowrap", children: "open access" }) },
+              { id: "key", label: "Who", drop: "narrow", cell: (row) => row.key ? a4(Id, { id: row.key, href: pageOf("key", row.key), most: 16 }) : a4("span", { class: "faint nowrap", children: "open access" }) },
               { id: "what", label: "What", kind: "grow", cell: (row) => a4("span", { class: "audit-what", children: [
                 a4(Tag, { children: row.method }),
                 " ",
@@ -2322,7 +2322,7 @@ function Causes() {
               row.code !== row.error_type && row.code
             ] })
           },
-          { id: "place", label: "Place", drop: "medium", cell: (row) => a4("code", { children: row.place }) },
+          { id: "place", label: "Place", drop: "medium", cell: (row) => a4("code", { class: "nowrap", children: row.place }) },
           { id: "example", label: "Example", drop: "narrow", kind: "id", cell: (row) => a4(Id, { id: row.example, href: to(["runs", row.example]), most: 18 }) },
           { id: "first", label: "First", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.first_at }) },
           { id: "last", label: "Last", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.last_at }) }
@@ -2377,14 +2377,14 @@ function lifecycleActions(where, revision) {
   if (revision.lifecycle === "inactive") return [make("archive", "Archive", "archive", "It is kept for the record only.")];
   return [];
 }
-function drainAction(where, revision, weight) {
+function drainAction(where, revision, weight, forecast = "nothing needs it") {
   if (revision.lifecycle !== "ready" || weight > 0) return [];
   return [
     {
       title: `Drain revision ${revision.id}`,
       verb: "Drain",
       icon: "timer",
-      about: `It starts nothing more. ${revision.waiting} conversations wait on it and ${revision.running} run; without a deadline they end by themselves.`,
+      about: `It starts nothing more. ${revision.waiting} conversations wait on it and ${revision.running} run; without a deadline they end by themselves: ${forecast}.`,
       target: "POST /v1/envs/{env}/deployments/{d}/revisions/{r}/drain",
       path: { env: where.env, d: where.d, r: revision.id },
       query: { tenant: where.tenant },
@@ -3019,7 +3019,7 @@ function Sparkline({ values, label, tone = "accent" }) {
 // console/parts/split.tsx
 var WHOLE = 1e4;
 var PRESETS = [100, 500, 2500, 5e3, 1e4];
-function SplitEditor({ where, deployment }) {
+function SplitEditor({ where, deployment, forecasts }) {
   const before = Object.fromEntries(deployment.split.entries.map((entry) => [entry.revision, entry.weight_bps]));
   const choices = deployment.revisions.filter((one) => one.lifecycle === "ready");
   const [weights, setWeights] = d2(before);
@@ -3031,7 +3031,7 @@ function SplitEditor({ where, deployment }) {
   const save2 = () => ask({
     title: `Change the split of ${where.d}`,
     verb: "Change",
-    about: foretold(deployment, weights).join(" "),
+    about: foretold(deployment, weights, forecasts).join(" "),
     target: "PUT /v1/envs/{env}/deployments/{d}/split",
     path: { env: where.env, d: where.d },
     query: { tenant: where.tenant },
@@ -3056,7 +3056,7 @@ function SplitEditor({ where, deployment }) {
       ] }),
       PRESETS.map((value) => a4("button", { type: "button", class: "button slim", onClick: () => set(choices.at(-1).id, value), children: percent(value) }, value))
     ] }),
-    isChanged && a4("ul", { class: "foretold", role: "status", children: foretold(deployment, weights).map((text) => a4("li", { children: text }, text)) }),
+    isChanged && a4("ul", { class: "foretold", role: "status", children: foretold(deployment, weights, forecasts).map((text) => a4("li", { children: text }, text)) }),
     a4("div", { class: "buttons end", children: [
       isChanged && a4("button", { type: "button", class: "button", onClick: () => setWeights(before), children: "Undo" }),
       a4("button", { type: "button", class: "button primary", disabled: !isChanged || !may("operator"), title: may("operator") ? "" : "Needs the role operator.", onClick: save2, children: "Change the split" })
@@ -3077,10 +3077,10 @@ function balanced(ids, weights, id, wanted) {
   });
   return next2;
 }
-function foretold(deployment, weights) {
+function foretold(deployment, weights, forecasts) {
   const lines = deployment.revisions.filter((one) => (weights[one.id] ?? 0) > 0).map((one) => `From now on about ${percent(weights[one.id])} of new sessions go to ${one.id}.`);
   for (const one of deployment.revisions)
-    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there ${one.deadline_at ? `until they end, or until ${exact(one.deadline_at)}` : "until they end; draining it sets a deadline"}.`);
+    if (!weights[one.id] && (one.waiting || one.running)) lines.push(`${plural(one.waiting, "conversation")} that wait on ${one.id}, and ${count(one.running)} that run, stay there until they end${one.deadline_at ? `, or until ${exact(one.deadline_at)}` : ""}: ${forecasts[one.id]}.`);
   lines.push("Nobody is moved.");
   return lines;
 }
@@ -3120,6 +3120,7 @@ function Deployments() {
             { id: "pack", label: "Pack or app", drop: "narrow", cell: (row) => row.pack ?? row.app },
             { id: "split", label: "Split", kind: "grow", cell: (row) => a4(Split, { deployment: row }) },
             { id: "revisions", label: "Revisions", kind: "num", drop: "medium", cell: (row) => row.revisions.length },
+            { id: "held", label: "Run or wait", kind: "num", drop: "narrow", cell: (row) => count(row.revisions.reduce((sum, one) => sum + one.running + one.waiting, 0)) },
             { id: "tenant", label: "Tenant", drop: "medium", cell: (row) => row.tenant },
             { id: "at", label: "Split since", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.split.at }) }
           ]
@@ -3140,7 +3141,9 @@ function Deployment({ env, id }) {
         soft(call("GET /v1/envs/{env}/deployments/{d}/rollouts", { path, query: { ...query2, limit: 10 }, signal })),
         soft(call("GET /v1/envs/{env}/deployments/{d}/events", { path, query: { ...query2, limit: 50 }, signal }))
       ]);
-      return { deployment, rollouts: rollouts?.items ?? [], events: events2?.items ?? [] };
+      const held2 = deployment.revisions.filter((one) => one.running + one.waiting > 0).slice(-10);
+      const forecasts = held2.map(async ({ id: r4 }) => [r4, (await soft(call("GET /v1/envs/{env}/deployments/{d}/revisions/{r}/forecast", { path: { ...path, r: r4 }, query: query2, signal })))?.sentence ?? "cannot say"]);
+      return { deployment, rollouts: rollouts?.items ?? [], events: events2?.items ?? [], forecasts: Object.fromEntries(await Promise.all(forecasts)) };
     },
     [env, id, scope.value],
     { when: of("deployment", "session") }
@@ -3148,7 +3151,7 @@ function Deployment({ env, id }) {
   A2(() => seen(`Deployment ${id}`, to(["deployments", env, id])), [env, id]);
   return a4(Show, { of: found, children: (data) => a4(Found, { facts: data }) });
 }
-function Found({ facts: { deployment, rollouts, events: events2 } }) {
+function Found({ facts: { deployment, rollouts, events: events2, forecasts } }) {
   const where = { env: deployment.env, d: deployment.id, tenant: deployment.tenant };
   const weights = new Map(deployment.split.entries.map((entry) => [entry.revision, entry.weight_bps]));
   const active = rollouts.find((one) => one.state === "running" || one.state === "paused");
@@ -3182,34 +3185,42 @@ function Found({ facts: { deployment, rollouts, events: events2 } }) {
     ),
     a4(Split, { deployment }),
     active && a4(Rollout, { rollout: active, where }),
-    a4(Card, { title: "Revisions", children: a4(
-      Table,
-      {
-        label: "Revisions",
-        rows: [...deployment.revisions].reverse(),
-        keyOf: (row) => row.id,
-        chosen: param("revision"),
-        columns: [
-          { id: "id", label: "Revision", cell: (row) => a4("a", { class: "strong", href: here({ revision: row.id }), children: row.id }) },
-          { id: "lifecycle", label: "Lifecycle", cell: (row) => a4(State, { name: row.lifecycle }) },
-          ...deployment.revisions.some(gateWords) ? [{ id: "gate", label: "Held by", drop: "medium", cell: gateWords }] : [],
-          { id: "weight", label: "Weight", kind: "num", cell: (row) => weights.get(row.id) ? percent(weights.get(row.id)) : a4("span", { class: "faint", children: "0 %" }) },
-          { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.running) },
-          { id: "waiting", label: "Waiting", kind: "num", cell: (row) => a4("a", { class: "link", href: here({ revision: row.id }), children: count(row.waiting) }) },
-          { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.oldest_wait }) },
-          { id: "digest", label: "Digest", kind: "id", drop: "wide", cell: (row) => row.digest && a4("span", { class: "id", children: [
-            middle(row.digest.replace("sha256:", ""), 14),
-            a4(Copy, { text: row.digest, label: "Copy digest" })
-          ] }) },
-          { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.staged_at }) },
-          { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...active ? [] : startRollout(where, row, deployment), ...drainAction(where, row, weights.get(row.id) ?? 0)].map((action) => a4(Button, { action, tone: "slim" }, action.verb)) }
-        ]
-      }
-    ) }),
-    chosen2 && a4(Holders, { where, revision: chosen2 }),
+    a4(Card, { title: "Revisions", children: [
+      a4(
+        Table,
+        {
+          label: "Revisions",
+          rows: [...deployment.revisions].reverse(),
+          keyOf: (row) => row.id,
+          chosen: param("revision"),
+          columns: [
+            { id: "id", label: "Revision", cell: (row) => a4("a", { class: "strong", href: here({ revision: row.id }), children: row.id }) },
+            { id: "lifecycle", label: "Lifecycle", cell: (row) => a4(State, { name: row.lifecycle }) },
+            ...deployment.revisions.some(gateWords) ? [{ id: "gate", label: "Held by", drop: "medium", cell: gateWords }] : [],
+            { id: "weight", label: "Weight", kind: "num", cell: (row) => weights.get(row.id) ? percent(weights.get(row.id)) : a4("span", { class: "faint", children: "0 %" }) },
+            { id: "running", label: "Running", kind: "num", drop: "narrow", cell: (row) => count(row.running) },
+            { id: "waiting", label: "Waiting", kind: "num", cell: (row) => a4("a", { class: "link", href: here({ revision: row.id }), children: count(row.waiting) }) },
+            { id: "oldest", label: "Oldest wait", kind: "num", drop: "narrow", cell: (row) => a4(Time, { at: row.oldest_wait }) },
+            { id: "digest", label: "Digest", kind: "id", drop: "wide", cell: (row) => row.digest && a4("span", { class: "id", children: [
+              middle(row.digest.replace("sha256:", ""), 14),
+              a4(Copy, { text: row.digest, label: "Copy digest" })
+            ] }) },
+            { id: "staged", label: "Staged", kind: "num", drop: "medium", cell: (row) => a4(Time, { at: row.staged_at }) },
+            { id: "act", label: "Actions", kind: "actions", drop: "narrow", cell: (row) => [...lifecycleActions(where, row), ...active ? [] : startRollout(where, row, deployment), ...drainAction(where, row, weights.get(row.id) ?? 0, forecasts[row.id])].map((action) => a4(Button, { action, tone: "slim" }, action.verb)) }
+          ]
+        }
+      ),
+      deployment.revisions.filter((one) => one.lifecycle === "draining" && forecasts[one.id]).map((one) => a4("p", { class: "pad faint", children: [
+        one.id,
+        " drains. Until nothing needs it: ",
+        forecasts[one.id],
+        "."
+      ] }, one.id))
+    ] }),
+    chosen2 && a4(Holders, { where, revision: chosen2, forecast: forecasts[chosen2.id] }),
     chosen2 && a4(Changes, { where, revision: chosen2, others: deployment.revisions }, chosen2.id),
     a4("div", { class: "columns", children: [
-      a4(SplitEditor, { where, deployment }),
+      a4(SplitEditor, { where, deployment, forecasts }),
       a4(Card, { title: "What has changed", children: events2.length ? a4("ul", { class: "lines", children: events2.map((event, at) => a4("li", { children: [
         a4("div", { class: "line", children: [
           a4("span", { class: "line-main", children: [
@@ -3231,7 +3242,7 @@ function gateWords(revision) {
   const closed = revision.gates.filter((gate) => !gate.passed);
   return closed.map((gate) => `${gate.name}: ${gate.reason}`).join("; ");
 }
-function Holders({ where, revision }) {
+function Holders({ where, revision, forecast }) {
   const found = useLoad(
     async (signal) => {
       const path = { env: where.env, d: where.d, r: revision.id };
@@ -3246,7 +3257,7 @@ function Holders({ where, revision }) {
     { every: 5e3 }
   );
   return a4(Card, { title: `What holds revision ${revision.id}`, children: a4(Show, { of: found, rows: 3, children: ({ needs, figures: figures2 }) => a4($, { children: [
-    figures2 && a4("div", { class: "pad", children: a4(Facts, { rows: [["Turns lately", count(figures2.turns)], ["Failed", figures2.error_rate_bps === null ? "too few to say" : percent(figures2.error_rate_bps)], ["Latency p95", figures2.p95_ms === null ? "too few to say" : span(figures2.p95_ms)], revision.deadline_at !== null && ["Drained by", a4(Time, { at: revision.deadline_at })]] }) }),
+    figures2 && a4("div", { class: "pad", children: a4(Facts, { rows: [["Turns lately", count(figures2.turns)], ["Failed", figures2.error_rate_bps === null ? "too few to say" : percent(figures2.error_rate_bps)], ["Latency p95", figures2.p95_ms === null ? "too few to say" : span(figures2.p95_ms)], revision.deadline_at !== null && ["Drained by", a4(Time, { at: revision.deadline_at })], forecast !== void 0 && ["Until nothing needs it", forecast]] }) }),
     needs.length ? a4(
       Table,
       {
@@ -5501,7 +5512,7 @@ function About({ run: run2 }) {
         run2.idempotency_key !== null && ["Idempotency key", a4("code", { children: middle(run2.idempotency_key, 28) })],
         Object.keys(run2.tags).length > 0 && ["Tags", a4(Tags, { tags: run2.tags })],
         run2.forget_at !== null && ["Kept until", a4(Time, { at: run2.forget_at })],
-        ["Phase", `${phrase(run2.state_vector.lifecycle_phase)}, ${run2.state_vector.eligibility.replaceAll("_", " ")}`]
+        !ENDED.has(run2.state) && ["Phase", `${phrase(run2.state_vector.lifecycle_phase)}, ${run2.state_vector.eligibility.replaceAll("_", " ")}`]
       ]
     }
   );
@@ -6874,10 +6885,7 @@ function Tenant({ name }) {
       const sum = (of2) => Object.values(of2).reduce((total, one) => total + one, 0);
       const talkers = [...sessions].sort((one, other) => other.turn - one.turn).slice(0, SHOWN2);
       return a4($, { children: [
-        a4(Card, { title: "Share", children: a4("div", { class: "pad stack", children: [
-          a4(StateBar, { counts: states }),
-          a4(Facts, { rows: [["Open runs", a4("a", { href: to(["runs"], { tenant: name }), children: count(open(counts)) })], ["Of all open runs", whole ? percent(Math.round(open(counts) / whole * 1e4)) : "–"], ["Conversations", a4("a", { href: to(["sessions"], { tenant: name }), children: count(sessions.length) })]] })
-        ] }) }),
+        a4(Card, { title: "Share", children: a4("div", { class: "pad stack", children: a4(Facts, { rows: [["All runs", a4(StateBar, { counts: states })], ["Open runs", a4("a", { href: to(["runs"], { tenant: name }), children: count(open(counts)) })], ["Of all open runs", whole ? percent(Math.round(open(counts) / whole * 1e4)) : "–"], ["Conversations", a4("a", { href: to(["sessions"], { tenant: name }), children: count(sessions.length) })]] }) }) }),
         a4("div", { class: "columns", children: [
           a4(Card, { title: "Spend", children: a4("div", { class: "pad stack", children: [
             budgets.map((budget) => a4("div", { class: "stack-s", children: [

@@ -14,6 +14,7 @@ from holdfast.model.deployments import (
 )
 from holdfast.model.envs import Env
 from holdfast.model.figures import Figures
+from holdfast.model.forecasts import Forecast
 from holdfast.model.guards import Guards
 from holdfast.model.packs import PackEntries, StoredPack
 from holdfast.model.revisions import Gate, Need, Revision
@@ -102,6 +103,10 @@ class NeedPageView(View):
 
     items: list[NeedView]
     next_cursor: str | None
+
+
+class ForecastView(ModelView, model=Forecast):
+    """When nothing needs a revision any more, if nothing new starts on it."""
 
 
 class FiguresView(ModelView, model=Figures):

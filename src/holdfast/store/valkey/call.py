@@ -207,6 +207,11 @@ class Caller:
             patience_s=0,
         )
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the store, or a part of it, has not answered for more than a second."""
+        return self._away.is_known
+
     async def write(self, function: str, tag: str, *args: str | bytes) -> list[Any]:
         """Call a function that may write. Raises the refusal, if it is one."""
         return await self._call("FCALL", function, tag, args)

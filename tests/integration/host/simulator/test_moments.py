@@ -76,25 +76,33 @@ async def test_every_line_of_a_session_is_a_moment_and_any_of_them_can_be_left(
     transcript = (await engine.sessions.transcript(session, limit=50)).entries
     lines = {entry.text.split()[0]: entry.number for entry in transcript}
 
-    moment = (await rehearse(engine, session, line=lines["Which"])).moment
+    moment = (
+        await rehearse(engine, await engine.sessions.get(session), line=lines["Which"])
+    ).moment
     assert (moment.at.flow, moment.at.node) == ("order", "number")  # type: ignore[union-attr]
     assert moment.vars == {"visits": 1, "choice": "order"}
     assert [visit.node for visit in moment.path][-3:] == ["choice", "order", "number"]
-    chosen = (await rehearse(engine, session, line=lines["order"])).moment
+    chosen = (
+        await rehearse(engine, await engine.sessions.get(session), line=lines["order"])
+    ).moment
     assert (chosen.changed, chosen.at.node) == (("choice",), "number")  # type: ignore[union-attr]
 
-    whole = await rehearse(engine, session)
+    whole = await rehearse(engine, await engine.sessions.get(session))
     assert (whole.status, whole.moment.line, whole.happened) == (Status.ENDED, len(transcript), ())
     assert await passes(holdfast_server, whole.test) == [(Verdict.PASSED, "")]
 
     steps = [{"say": "b 4"}, {"say": "B4"}, {"click": "bye"}]
     given = [{"call": "orders.find", "returns": {"id": "B4", "status": "packed"}}]
-    fork = await rehearse(engine, session, line=lines["Which"], steps=steps, given=given)
+    fork = await rehearse(
+        engine, await engine.sessions.get(session), line=lines["Which"], steps=steps, given=given
+    )
     said = [one.payload["text"] for one in fork.happened]
     assert said[3] == "Order B4 is packed."
     assert (said[-1], fork.status, fork.moment.vars["choice"]) == ("Goodbye.", Status.ENDED, "bye")
     assert await passes(holdfast_server, fork.test) == [(Verdict.PASSED, "")]
-    unfaked = await rehearse(engine, session, line=lines["Which"], steps=[{"say": "B4"}])
+    unfaked = await rehearse(
+        engine, await engine.sessions.get(session), line=lines["Which"], steps=[{"say": "B4"}]
+    )
     assert "no fake answers call orders.find" in unfaked.problem
     assert len((await engine.sessions.transcript(session, limit=50)).entries) == len(transcript)
 
@@ -104,12 +112,12 @@ async def test_what_cannot_be_rehearsed_is_refused(host: Host, engine: Engine) -
     session = await talk(host, "hello")
     for steps in ([{"click": "nothing"}], [{"approve": "x"}], [{"sing": "la"}], [{"expect": "x"}]):
         with pytest.raises(InvalidInput) as refused:
-            await rehearse(engine, session, steps=steps)
+            await rehearse(engine, await engine.sessions.get(session), steps=steps)
         assert refused.value.context["field"] == "steps"
-    waiting = await rehearse(engine, session, steps=[{"advance": "2d"}])
+    waiting = await rehearse(engine, await engine.sessions.get(session), steps=[{"advance": "2d"}])
     assert waiting.happened[-1].payload["text"].startswith("I am still here")
     await publish(engine)
     key = SessionKey(conversation="c", user="bob", endpoint=NAME)
     other = await engine.sessions.deliver(NAME, Activity(key=key, payload=b'{"text":"hi"}'))
     with pytest.raises(FlowNotFound):
-        await rehearse(engine, other.session)
+        await rehearse(engine, await engine.sessions.get(other.session))

@@ -80,6 +80,7 @@ function keys.pin_ends(tag, scope) return tag .. ':pin_ends:' .. scope end
 -- Executions that need a revision, and whether it starts more of them here.
 function keys.revision_waits(tag, tenant, id) return tag .. ':revwaits:' .. tenant .. '|' .. id end
 function keys.revision_runs(tag, tenant, id) return tag .. ':revruns:' .. tenant .. '|' .. id end
+function keys.revision_left(tag, tenant, id) return tag .. ':revleft:' .. tenant .. '|' .. id end
 function keys.revision_closed(tag, tenant, id) return tag .. ':revclosed:' .. tenant .. '|' .. id end
 -- The turns that ended on a revision in an interval.
 function keys.revision_figures(tag, tenant, id, interval)

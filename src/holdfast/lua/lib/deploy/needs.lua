@@ -4,21 +4,24 @@
 --- revision claims, is not counted, and so keeps no drain open.
 --- A turn is the time for which an execution runs: from when it is ready until it waits or ends. Its
 --- beginning is the score of the execution among those that run.
---- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/wake lib/deploy/figures
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/wake lib/deploy/departures
+--- @requires lib/deploy/figures
 local needs = {}
 
 -- A router that has not heard of a drain for this long does not exist any more.
 local CLOSED_MS = 86400000
+-- Waits whose ends one call looks up.
+local MOST_ENDS = 1000
 
 local function sets(tag, tenant, revision)
   return keys.revision_waits(tag, tenant, revision), keys.revision_runs(tag, tenant, revision)
 end
 
 --- An execution does not need its revision any more.
-function needs.leave(tag, id, rec)
+function needs.leave(tag, id, rec, now)
   local waits, runs = sets(tag, rec.tenant, rec.rev)
-  server.call('ZREM', waits, id)
-  server.call('ZREM', runs, id)
+  local known = server.call('ZREM', waits, id) + server.call('ZREM', runs, id)
+  if known > 0 then departures.add(tag, rec, now) end
   if server.call('EXISTS', waits, runs) == 0 and needs.is_closed(tag, rec.tenant, rec.rev) then
     wake.drained(tag, rec.rev)
   end
@@ -46,7 +49,7 @@ function needs.place(tag, id, rec)
     server.call('ZREM', waits, id)
   else
     end_turn(tag, id, rec, now)
-    needs.leave(tag, id, rec)
+    needs.leave(tag, id, rec, now)
   end
 end
 
@@ -81,6 +84,20 @@ function needs.count(tag, tenant, revision)
   local waits, runs = sets(tag, tenant, revision)
   local oldest = server.call('ZRANGE', waits, 0, 0, 'WITHSCORES')[2]
   return { server.call('ZCARD', runs), server.call('ZCARD', waits), oldest or '' }
+end
+
+--- TIMED LAST: how many waits time ends, of the oldest, and when the last of them ends, or nil.
+function needs.ends(tag, tenant, revision)
+  local members = {}
+  for _, id in ipairs(server.call('ZRANGE', keys.revision_waits(tag, tenant, revision), 0, MOST_ENDS - 1)) do
+    members[#members + 1] = 'x:' .. id
+  end
+  if #members == 0 then return 0 end
+  local timed, last = 0, nil
+  for _, due in ipairs(server.call('ZMSCORE', keys.timers(tag), unpack(members))) do
+    if due then timed, last = timed + 1, math.max(last or 0, tonumber(due)) end
+  end
+  return timed, last
 end
 
 --- The ids of up to `limit` executions from a place on: those that wait, the oldest first, then the others.
