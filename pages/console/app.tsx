@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 
 import { page, place } from "./lib/address";
 import { useKeys } from "./lib/keys";
-import { me, meProblem, mustLogIn, identify } from "./lib/session";
+import { identify, me, meProblem, mustLogIn, scope } from "./lib/session";
 import { Archive } from "./pages/archive";
 import { Audit } from "./pages/audit";
 import { Causes } from "./pages/causes";
@@ -45,7 +45,7 @@ const PAGES: Record<string, Page> = {
   new: NewRun,
   inbox: Inbox,
   causes: Causes,
-  graphs: ({ path: [id] }) => (id ? <Graph key={id} id={id} /> : <Graphs />),
+  graphs: ({ path: [id] }) => (id ? <Graph key={`${scope.value} ${id}`} id={id} /> : <Graphs />),
   sessions: ({ path: [id] }) => (id ? <Session key={id} id={id} /> : <Sessions />),
   deployments: ({ path: [env, id] }) => (env && id ? <Deployment key={`${env} ${id}`} env={env} id={id} /> : <Deployments />),
   workers: Workers,

@@ -16,6 +16,7 @@ import { render } from "preact";
 
 import { App } from "./app";
 import { followLinks } from "./lib/address";
+import { readEarly } from "./lib/call";
 import { handleKeys } from "./lib/keys";
 import { follow } from "./lib/live";
 import { identify } from "./lib/session";
@@ -23,7 +24,10 @@ import { watchBadges } from "./parts/badges";
 
 followLinks();
 handleKeys();
-void identify();
-render(<App />, document.body);
-follow();
-watchBadges();
+// A server that answers soon is waited for, so that the page is drawn once.
+const late = new Promise((resolve) => setTimeout(resolve, 150));
+void Promise.race([Promise.all([readEarly(), identify()]), late]).then(() => {
+  render(<App />, document.body);
+  follow();
+  watchBadges();
+});

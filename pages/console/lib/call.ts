@@ -80,8 +80,28 @@ async function problemOf(response: Response): Promise<Problem> {
 export async function call<T extends Target>(target: T, ...given: Names<T> extends never ? [Options<T>?] : [Options<T>]): Promise<Reply<T>> {
   const options = (given[0] ?? {}) as { path?: Record<string, string>; query?: object; body?: unknown; signal?: AbortSignal };
   const method = target.slice(0, target.indexOf(" "));
-  const response = await send(method, addressOf(target, options), options.body, options.signal);
-  return (response.status === 204 ? undefined : await response.json()) as Reply<T>;
+  const address = addressOf(target, options);
+  const asked = early.get(address);
+  early.delete(address);
+  return (await (asked ?? reply(method, address, options.body, options.signal))) as Reply<T>;
+}
+
+async function reply(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+  const response = await send(method, address, body, signal);
+  return response.status === 204 ? undefined : response.json();
+}
+
+/** Answers that the document asked for before this script ran; the first call of each takes it. */
+const early = new Map<string, Promise<unknown>>();
+
+/** Resolves when they are there. What was refused is asked again. */
+export function readEarly(): Promise<unknown> {
+  for (const { href } of document.querySelectorAll<HTMLLinkElement>("link[as=fetch]")) {
+    const address = href.slice(location.origin.length);
+    early.set(address, reply("GET", address));
+    early.get(address)!.catch(() => early.delete(address));
+  }
+  return Promise.allSettled(early.values());
 }
 
 /** The text of a payload as it is stored, so that no digit is lost; null if there is none. */

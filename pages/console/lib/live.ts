@@ -12,8 +12,9 @@ const PAUSES_MS = [250, 1_000, 2_000, 5_000];
 /** The server writes at least every 15 s; a connection that is silent for longer is dead. */
 const SILENCE_MS = 40_000;
 const HIDDEN_MS = 5_000;
-/** The first change is handed on at once, those after it together: 500 in a second draw the page four times. */
+/** A change is handed on at once; after many, the next wait for each other: 500 in a second draw the page four times. */
 const FLUSH_MS = 250;
+const CHANGE_MS = 10;
 const POLL_MS = 5_000;
 const TYPES = "execution,session,waitpoint,deployment,queue,worker";
 
@@ -38,7 +39,7 @@ export const held = signal(0);
 const listeners = new Set<Listener>();
 let waiting: Change[] = [];
 let flushing: ReturnType<typeof setTimeout> | undefined;
-let flushed = 0;
+let quietUntil = 0;
 let last: string | undefined;
 
 export function listen(listener: Listener): () => void {
@@ -66,19 +67,20 @@ function hear(changes: Change[]): void {
     return;
   }
   waiting.push(...changes);
-  flushing ??= setTimeout(flush, Math.max(0, flushed + FLUSH_MS - Date.now()));
+  flushing ??= setTimeout(flush, Math.max(0, quietUntil - Date.now()));
 }
 
 function flush(): void {
   flushing = undefined;
-  flushed = Date.now();
   const changes = waiting;
+  quietUntil = Date.now() + Math.min(FLUSH_MS, CHANGE_MS * changes.length);
   waiting = [];
   for (const listener of [...listeners]) listener(changes);
 }
 
 function linked(state: Link): void {
-  if (link.value === "lost" && state !== "lost") hear([{ type: "all", data: {} }]);
+  // Also at first: a page may show what was read before.
+  if (link.value !== state && state !== "lost") hear([{ type: "all", data: {} }]);
   link.value = state;
   lostAt.value = state === "lost" ? (lostAt.value ?? Date.now()) : null;
 }

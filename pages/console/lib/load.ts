@@ -1,6 +1,6 @@
 // Reads of the API that a page shows, kept fresh while it is visible.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Problem } from "./call";
 import { listen, link, paused, type Change } from "./live";
@@ -34,7 +34,8 @@ export function useLoad<T>(read: (signal: AbortSignal) => Promise<T>, inputs: un
   latest.current = { read, options };
   const reload = useRef(() => undefined as void);
 
-  useEffect(() => {
+  // Not after the first paint: the server can work meanwhile.
+  useLayoutEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let started = 0;
     setState(EMPTY);

@@ -1,6 +1,6 @@
 // The rows of the list of runs: loaded as one scrolls, and changed in place by the feed.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { ExecutionsTotalView as Total, ListedView as Row } from "../api/schemas";
 import { call, Problem } from "./call";
@@ -37,7 +37,8 @@ export function useRuns(query: Record<string, string>, isBusy: boolean): Runs {
   const more = useRef((): void => undefined);
   const key = JSON.stringify([query, scope.value]);
 
-  useEffect(() => {
+  // Not after the first paint: the server can work meanwhile.
+  useLayoutEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let started = 0;
     const read = async (cursor: string | null, limit: number, signal: AbortSignal): Promise<{ items: Row[]; next: string | null; total: Total | undefined }> => {
@@ -53,30 +54,20 @@ export function useRuns(query: Record<string, string>, isBusy: boolean): Runs {
       }
       return { items, next, total };
     };
-    const start = async (): Promise<void> => {
-      started = Date.now();
+    /** Read the first rows, or those after a cursor. */
+    const load = async (cursor: string | null): Promise<void> => {
+      if (!cursor) started = Date.now();
       reading.current?.abort();
       const control = new AbortController();
       reading.current = control;
       try {
-        const { items, next, total } = await read(null, FIRST, control.signal);
-        if (!control.signal.aborted) setState((before) => ({ ...before, ...merged(before.rows, items, before.cursor, next), total, problem: undefined, isLoading: false, at: Date.now(), fresh: 0 }));
+        const { items, next, total } = await read(cursor, cursor ? NEXT : FIRST, control.signal);
+        if (control.signal.aborted) return;
+        if (cursor) setState((before) => ({ ...before, rows: [...before.rows, ...without(items, before.rows)], cursor: next }));
+        else setState((before) => ({ ...before, ...merged(before.rows, items, before.cursor, next), total, problem: undefined, isLoading: false, at: Date.now(), fresh: 0 }));
       } catch (error) {
-        if (!control.signal.aborted) setState((before) => ({ ...before, isLoading: false, problem: error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "") }));
-      }
-      if (reading.current === control) reading.current = null;
-    };
-    const append = async (cursor: string): Promise<void> => {
-      const control = new AbortController();
-      reading.current = control;
-      try {
-        const { items, next } = await read(cursor, NEXT, control.signal);
-        setState((before) => {
-          const known = new Set(before.rows.map((row) => row.id));
-          return { ...before, rows: [...before.rows, ...items.filter((row) => !known.has(row.id))], cursor: next };
-        });
-      } catch {
-        // The next scroll tries again.
+        // The next scroll tries again to read what follows.
+        if (!cursor && !control.signal.aborted) setState((before) => ({ ...before, isLoading: false, problem: error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "") }));
       }
       if (reading.current === control) reading.current = null;
     };
@@ -84,7 +75,7 @@ export function useRuns(query: Record<string, string>, isBusy: boolean): Runs {
       timer ??= setTimeout(
         () => {
           timer = undefined;
-          if (!busy.current) void start();
+          if (!busy.current) void load(null);
         },
         Math.max(0, started + LEAST_MS - Date.now()),
       );
@@ -96,15 +87,15 @@ export function useRuns(query: Record<string, string>, isBusy: boolean): Runs {
       setState((before) => changed(before, news));
       if (!busy.current) later();
     };
-    reload.current = () => void start();
+    reload.current = () => void load(null);
     more.current = () => {
-      if (!reading.current) setState((before) => (before.cursor && void append(before.cursor), before));
+      if (!reading.current) setState((before) => (before.cursor && void load(before.cursor), before));
     };
     setState((before) => ({ ...before, rows: [], total: undefined, isLoading: true, cursor: null, fresh: 0 }));
-    void start();
+    void load(null);
     const stop = listen(heard);
     const poll = setInterval(() => {
-      if (link.value !== "live" && document.visibilityState === "visible" && !paused.value && !busy.current && !reading.current) void start();
+      if (link.value !== "live" && document.visibilityState === "visible" && !paused.value && !busy.current && !reading.current) void load(null);
     }, POLL_MS);
     return () => {
       stop();
@@ -124,8 +115,13 @@ export function useRuns(query: Record<string, string>, isBusy: boolean): Runs {
 /** New first rows, above those that were loaded further down. */
 function merged(before: Row[], first: Row[], cursor: string | null, next: string | null): { rows: Row[]; cursor: string | null } {
   if (before.length <= first.length || !next) return { rows: first, cursor: next };
-  const known = new Set(first.map((row) => row.id));
-  return { rows: [...first, ...before.filter((row) => !known.has(row.id)).slice(first.length - known.size)], cursor };
+  return { rows: [...first, ...without(before, first)], cursor };
+}
+
+/** Rows that are not among others. */
+function without(rows: Row[], others: Row[]): Row[] {
+  const known = new Set(others.map((row) => row.id));
+  return rows.filter((row) => !known.has(row.id));
 }
 
 function changed<S extends { rows: Row[]; fresh: number }>(before: S, changes: Change[]): S {

@@ -4,17 +4,10 @@ import { signal } from "@preact/signals";
 
 import { zone } from "./choices";
 
-/** The server's time minus this computer's. */
-let offset = 0;
 export const now = signal(Date.now());
 setInterval(() => {
-  if (document.visibilityState === "visible") now.value = Date.now() + offset;
+  if (document.visibilityState === "visible") now.value = Date.now();
 }, 1_000);
-
-/** Learn the server's clock from an answer. */
-export function clockFrom(date: string | null): void {
-  if (date) offset = Math.abs(Date.parse(date) - Date.now()) > 2_000 ? Date.parse(date) - Date.now() : 0;
-}
 
 const STEPS: [string, number][] = [
   ["d", 86_400_000],
@@ -72,10 +65,11 @@ export function short(at: string | number): string {
   return new Intl.DateTimeFormat("en", options).format(new Date(at));
 }
 
-const ZONED = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
-
+/** UTC, UTC+2 or UTC-3:30: browsers take long to find the names of zones. */
 function zoneName(date: Date): string {
-  return ZONED.formatToParts(date).find((one) => one.type === "timeZoneName")?.value ?? "local";
+  const ahead = -date.getTimezoneOffset();
+  const minutes = Math.abs(ahead) % 60;
+  return ahead ? `UTC${ahead > 0 ? "+" : "-"}${Math.floor(Math.abs(ahead) / 60)}${minutes ? `:${minutes}` : ""}` : "UTC";
 }
 
 export function between(start: string | null, end: string | null): string {

@@ -1,7 +1,7 @@
 // Numbers and names as people read them.
 
 export function count(value: number): string {
-  return value.toLocaleString("en");
+  return String(value).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
 }
 
 /** 12_400 → "12.4k" */

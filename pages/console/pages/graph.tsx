@@ -1,7 +1,7 @@
 // A graph: its picture, and the same as a list.
 
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { GraphDetail } from "../api/schemas";
 import { option, quoted, REASON, type Action } from "../lib/action";
@@ -22,14 +22,19 @@ import { Table } from "../parts/table";
 import { Timeline } from "../parts/timeline";
 
 type Layout = Reply<"GET /v1/graphs/{id}/layout">;
+type Shown = GraphDetail["members"][string] & { key: string };
 
 export function Graph({ id }: { id: string }): VNode {
   const path = { id };
   const query = { tenant: scope.value };
+  const drawn = useRef<Layout>(undefined);
   const found = useLoad(
     async (signal) => {
-      const [graph, layout] = await Promise.all([call("GET /v1/graphs/{id}", { path, query, signal }), call("GET /v1/graphs/{id}/layout", { path, query, signal })]);
-      return { graph, layout };
+      const place = (): Promise<Layout> => call("GET /v1/graphs/{id}/layout", { path, query, signal });
+      const [graph, layout] = await Promise.all([call("GET /v1/graphs/{id}", { path, query, signal }), drawn.current ?? place()]);
+      // Positions change only with the revision.
+      drawn.current = layout.revision === graph.revision ? layout : await place();
+      return { graph, layout: drawn.current };
     },
     [id, scope.value],
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) },
@@ -42,10 +47,13 @@ export function Graph({ id }: { id: string }): VNode {
 }
 
 function Found({ graph, layout, news }: { graph: GraphDetail; layout: Layout; news: Record<string, string> }): VNode {
-  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member, state: news[member.id] ?? member.state }));
+  const members: Shown[] = Object.entries(graph.members).map(([key, member]) => ({ ...member, key, state: news[member.id] ?? member.state }));
   const counts: Record<string, number> = {};
   for (const member of members) counts[member.state] = (counts[member.state] ?? 0) + 1;
-  const picture = placed(members, layout);
+  const edges = useMemo(() => edgesOf(layout), [layout]);
+  // What is in sight is drawn first.
+  const [isWhole, setWhole] = useState(false);
+  useEffect(() => setWhole(true), []);
   return (
     <>
       <Head
@@ -64,8 +72,17 @@ function Found({ graph, layout, news }: { graph: GraphDetail; layout: Layout; ne
       </Head>
       <StateBar counts={counts} />
       <Card>
-        <Diagram nodes={picture.nodes} edges={picture.edges} width={layout.size.w} height={layout.size.h} label={`Graph of ${graph.size} runs; the list below has the same`} />
+        <Diagram nodes={nodesOf(members, layout)} edges={edges} width={layout.size.w} height={layout.size.h} label={`Graph of ${graph.size} runs; the list below has the same`} />
       </Card>
+      {isWhole && <Details graph={graph} members={members} />}
+    </>
+  );
+}
+
+function Details({ graph, members }: { graph: GraphDetail; members: Shown[] }): VNode {
+  const needs = useMemo(() => Object.groupBy(graph.edges, (edge) => edge.to), [graph]);
+  return (
+    <>
       <Waterfall graph={graph} />
       <div class="run-grid">
         <Card title="Members">
@@ -78,7 +95,7 @@ function Found({ graph, layout, news }: { graph: GraphDetail; layout: Layout; ne
               { id: "state", label: "State", cell: (row) => <State name={row.state} /> },
               { id: "key", label: "Member", cell: (row) => <a class="strong" href={to(["runs", row.id])}>{row.key}</a> },
               { id: "kind", label: "Task", cell: (row) => row.kind, drop: "narrow" },
-              { id: "needs", label: "Waits for", kind: "grow", drop: "narrow", cell: (row) => graph.edges.filter((edge) => edge.to === row.key).map((edge) => `${edge.from}${edge.on === "success" ? "" : ` (${edge.on})`}`).slice(0, 6).join(", ") },
+              { id: "needs", label: "Waits for", kind: "grow", drop: "narrow", cell: (row) => needs[row.key]?.slice(0, 6).map((edge) => `${edge.from}${edge.on === "success" ? "" : ` (${edge.on})`}`).join(", ") },
               { id: "join", label: "Join", drop: "medium", cell: (row) => (row.join.policy === "quorum" ? `${row.join.k} of them` : row.join.policy) },
             ]}
           />
@@ -113,16 +130,18 @@ function Waterfall({ graph }: { graph: GraphDetail }): VNode {
   );
 }
 
-/** The picture, with the states of now. */
-function placed(members: { key: string; state: string }[], layout: Layout): { nodes: DiagramNode[]; edges: DiagramEdge[] } {
+/** The boxes, with the states of now. */
+function nodesOf(members: Shown[], layout: Layout): DiagramNode[] {
   const states = new Map(members.map(({ key, state }) => [key, state]));
-  const nodes = layout.nodes.map((node) => {
+  return layout.nodes.map((node) => {
     const state = states.get(node.key) ?? node.state;
     return { key: node.key, label: node.key, note: `${node.kind} · ${state.replaceAll("_", " ")}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
-  const byKey = new Map(nodes.map((node) => [node.key, node]));
-  const edges = layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
-  return { nodes, edges };
+}
+
+function edgesOf(layout: Layout): DiagramEdge[] {
+  const byKey = new Map(layout.nodes.map((node) => [node.key, node]));
+  return layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
 }
 
 function graphActions(graph: GraphDetail): Action[] {

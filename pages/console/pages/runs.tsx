@@ -11,10 +11,9 @@ import { clear, query, tokens, unknownParams } from "../lib/filters";
 import { of, useLoad } from "../lib/load";
 import { useRuns, type Row, type Runs as Rows } from "../lib/runs";
 import { scope, tenant } from "../lib/session";
-import { ago, exact, now } from "../lib/time";
 import { tell } from "../lib/toasts";
 import { brief, count, middle, phrase } from "../lib/words";
-import { Id, Span, Tags } from "../parts/basics";
+import { Id, Span, Tags, Time } from "../parts/basics";
 import { AllMatching, Bulk } from "../parts/bulk";
 import { Head } from "../parts/head";
 import { FilterBar } from "../parts/filterbar";
@@ -27,16 +26,7 @@ import { Views } from "../parts/views";
 
 const COLUMNS: Column<Row>[] = [
   { id: "state", label: "State", width: "8.75rem", cell: (row) => <State name={row.state} /> },
-  {
-    id: "kind",
-    label: "Task",
-    width: "13rem",
-    cell: (row) => (
-      <a class="strong" href={to(["runs", row.id])} title={row.kind}>
-        {row.kind}
-      </a>
-    ),
-  },
+  { id: "kind", label: "Task", width: "13rem", cell: (row) => <a class="strong" href={to(["runs", row.id])} title={row.kind}>{row.kind}</a> },
   { id: "id", label: "Id", width: "11.500rem", drop: "wide", cell: (row) => <Id id={row.id} href={to(["runs", row.id])} most={18} /> },
   { id: "why", label: "Why", drop: "narrow", cell: (row) => <Why row={row} /> },
   { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => <Tags tags={row.tags} /> },
@@ -46,17 +36,7 @@ const COLUMNS: Column<Row>[] = [
   { id: "attempts", label: "Tries", width: "4rem", kind: "num", drop: "wide", cell: (row) => row.attempts },
   { id: "priority", label: "Priority", width: "5rem", kind: "num", drop: "medium", cell: (row) => row.priority },
   { id: "time", label: "Time", width: "5.500rem", kind: "num", drop: "narrow", cell: (row) => <Span from={row.started_at ?? row.created_at} until={row.completed_at} /> },
-  {
-    id: "created",
-    label: "Created",
-    width: "5.500rem",
-    kind: "num",
-    cell: (row) => (
-      <time datetime={row.created_at} title={exact(row.created_at)}>
-        {ago(row.created_at, now.value)}
-      </time>
-    ),
-  },
+  { id: "created", label: "Created", width: "5.500rem", kind: "num", cell: (row) => <Time at={row.created_at} /> },
 ];
 const chosen = kept("columns", ["state", "kind", "id", "why", "lane", "attempts", "time", "created"]);
 const STATES = RUN_STATES as readonly string[];
@@ -96,9 +76,7 @@ export function Runs(): VNode {
         <Views page="runs" />
         <Columns />
         <Export filter={filter} />
-        <a class="button primary" href={to(["new"])}>
-          <Icon name="plus" /> New run
-        </a>
+        <a class="button primary" href={to(["new"])}><Icon name="plus" /> New run</a>
       </Head>
       <FilterBar values={values} words={["state", "kind", "lane", "tag", "error", "id", "since", "until", "graph", "parent", "order", "text"]} />
       {unknown.length > 0 && <p class="problem small">The address has parameters that this page does not know: {unknown.join(", ")}.</p>}
@@ -106,17 +84,13 @@ export function Runs(): VNode {
       <section class="card fill">
         {selected.size > 0 && <Bulk selected={selected} done={() => setSelected(new Set())} rows={runs.rows} />}
         {runs.fresh > 0 && (isScrolled || selected.size > 0) && (
-          <button type="button" class="fresh" onClick={runs.reload}>
-            <Icon name="up" /> {count(runs.fresh)} new
-          </button>
+          <button type="button" class="fresh" onClick={runs.reload}><Icon name="up" /> {count(runs.fresh)} new</button>
         )}
         <List runs={runs} columns={columns} selected={selected} select={setSelected} scrolled={setScrolled} />
         <footer class="list-foot">
           <span aria-live="polite">{runs.total ? `${runs.total.text} runs` : `${count(runs.rows.length)}${runs.more ? "+" : ""} runs`}</span>
           {runs.rows.length > 0 && (
-            <button type="button" class="link" onClick={() => setSelected(new Set(runs.rows.map((row) => row.id)))}>
-              Select all {count(runs.rows.length)} that are loaded
-            </button>
+            <button type="button" class="link" onClick={() => setSelected(new Set(runs.rows.map((row) => row.id)))}>Select all {count(runs.rows.length)} that are loaded</button>
           )}
           {runs.total && runs.rows.length > 0 && tokens().length > 0 && <AllMatching total={runs.total.text} />}
         </footer>
@@ -140,9 +114,7 @@ function List({ runs, columns, selected, select, scrolled }: ListProps): VNode {
     if (tokens().length)
       return (
         <Notice icon="search" title="No run fits these filters">
-          <button type="button" class="button" onClick={clear}>
-            Clear the filters
-          </button>
+          <button type="button" class="button" onClick={clear}>Clear the filters</button>
         </Notice>
       );
     return (
@@ -164,9 +136,7 @@ function StateStrip({ counts }: { counts: Record<string, number> }): VNode {
   };
   return (
     <nav class="strip" aria-label="States">
-      <a href={here({ state: null })} aria-current={active.size ? undefined : "true"}>
-        All
-      </a>
+      <a href={here({ state: null })} aria-current={active.size ? undefined : "true"}>All</a>
       {STATES.map((state) => (
         <a key={state} href={toggled(state)} aria-current={active.has(state) ? "true" : undefined} class={`tone-${toneOf(state)} ${counts[state] ? "" : "none"}`}>
           {phrase(state)} <b>{brief(counts[state] ?? 0)}</b>
@@ -179,17 +149,11 @@ function StateStrip({ counts }: { counts: Record<string, number> }): VNode {
 function Columns(): VNode {
   return (
     <details class="menu-box">
-      <summary class="button">
-        <Icon name="columns" /> Columns
-      </summary>
+      <summary class="button"><Icon name="columns" /> Columns</summary>
       <div class="menu-list">
         {COLUMNS.map((column) => (
           <label key={column.id} class="field check">
-            <input
-              type="checkbox"
-              checked={chosen.value.includes(column.id)}
-              onChange={(event) => (chosen.value = COLUMNS.map((one) => one.id).filter((id) => (id === column.id ? event.currentTarget.checked : chosen.value.includes(id))))}
-            />
+            <input type="checkbox" checked={chosen.value.includes(column.id)} onChange={(event) => (chosen.value = COLUMNS.map((one) => one.id).filter((id) => (id === column.id ? event.currentTarget.checked : chosen.value.includes(id))))} />
             <span>{column.label}</span>
           </label>
         ))}
@@ -210,18 +174,12 @@ function Export({ filter }: { filter: Record<string, string> }): VNode {
   };
   return (
     <details class="menu-box">
-      <summary class="button">
-        <Icon name="download" /> Export
-      </summary>
+      <summary class="button"><Icon name="download" /> Export</summary>
       <div class="menu-list">
         {["csv", "json"].map((type) => (
-          <button key={type} type="button" class="link" onClick={() => void write(type)}>
-            All that match, as {type.toUpperCase()}
-          </button>
+          <button key={type} type="button" class="link" onClick={() => void write(type)}>All that match, as {type.toUpperCase()}</button>
         ))}
-        <button type="button" class="link" onClick={() => go(here({ order: param("order") ? null : "oldest" }))}>
-          {param("order") ? "Newest first" : "Oldest first"}
-        </button>
+        <button type="button" class="link" onClick={() => go(here({ order: param("order") ? null : "oldest" }))}>{param("order") ? "Newest first" : "Oldest first"}</button>
       </div>
     </details>
   );

@@ -1,7 +1,7 @@
 // Nodes and edges where the server placed them. It can be moved and zoomed, and read as a list.
 
-import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { Component, type VNode } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Icon } from "./icon";
 import { toneOf } from "./state";
@@ -50,7 +50,8 @@ export function Diagram({ nodes, edges, width, height, label, chosen }: Props): 
     setZoom(scale);
     setAt({ x: (clientWidth - width * scale) / 2, y: Math.max(PAD * scale, (clientHeight - height * scale) / 2) });
   };
-  useEffect(fit, [width, height]);
+  useLayoutEffect(fit, [width, height]);
+  const ways = useMemo(() => drawn(edges), [edges]);
   const scale = (by: number): void => setZoom((now) => Math.max(0.05, Math.min(2, now * by)));
   const down = (event: PointerEvent): void => {
     if ((event.target as Element).closest("a")) return;
@@ -76,13 +77,8 @@ export function Diagram({ nodes, edges, width, height, label, chosen }: Props): 
         }}
       >
         <g transform={`translate(${at.x} ${at.y}) scale(${zoom})`}>
-          {edges.map((edge) => (
-            <g key={`${edge.from} ${edge.to} ${edge.kind ?? ""}`} class={`edge edge-${edge.kind ?? "success"}`}>
-              <path d={curve(edge.points)} />
-              <path class="tip" d={tip(edge.points)} />
-            </g>
-          ))}
-          {nodes.map((node) => <Box key={node.key} node={node} isChosen={node.key === chosen} hasLabel={hasLabels} />)}
+          {ways}
+          {nodes.map(({ key, ...node }) => <Box key={key} {...node} isChosen={key === chosen} hasLabel={hasLabels} />)}
         </g>
       </svg>
       <div class="diagram-tools">
@@ -94,25 +90,36 @@ export function Diagram({ nodes, edges, width, height, label, chosen }: Props): 
   );
 }
 
-function Box({ node, isChosen, hasLabel }: { node: DiagramNode; isChosen: boolean; hasLabel: boolean }): VNode {
-  const inside = (
-    <>
-      <rect x={-node.w / 2} y={-node.h / 2} width={node.w} height={node.h} rx="8" />
-      <rect class="node-edge" x={-node.w / 2} y={-node.h / 2} width="4" height={node.h} rx="2" />
-      {hasLabel && (
-        <>
-          <text x={-node.w / 2 + 14} y={node.note ? -4 : 4} class="node-label">{fitted(node.label, node.w)}</text>
-          {node.note && <text x={-node.w / 2 + 14} y="13" class="node-note">{fitted(node.note, node.w)}</text>}
-        </>
-      )}
-      <title>{`${node.label} ${node.note}`}</title>
-    </>
-  );
-  const name = `node tone-${toneOf(node.state)} ${isChosen ? "chosen" : ""}`;
-  const move = `translate(${node.x} ${node.y})`;
-  return node.href ? (
-    <g transform={move}><a class={name} href={node.href} aria-label={`${node.label}, ${node.note || node.state}`}>{inside}</a></g>
-  ) : <g class={name} transform={move}>{inside}</g>;
+/** All edges of a kind are one path: a thousand paths take longer to draw. */
+function drawn(edges: DiagramEdge[]): VNode[] {
+  return Object.entries(Object.groupBy(edges, (edge) => edge.kind ?? "success")).map(([kind, ways = []]) => (
+    <g key={kind} class={`edge edge-${kind}`}>
+      <path d={ways.map((way) => curve(way.points)).join("")} />
+      <path class="tip" d={ways.map((way) => tip(way.points)).join("")} />
+    </g>
+  ));
+}
+
+type BoxProps = Omit<DiagramNode, "key"> & { isChosen: boolean; hasLabel: boolean };
+
+/** Drawn again only when it has changed. From afar, it is the colour of its state. */
+class Box extends Component<BoxProps> {
+  override shouldComponentUpdate(next: BoxProps): boolean {
+    return Object.entries(next).some(([name, value]) => value !== this.props[name as keyof BoxProps]);
+  }
+
+  override render({ label, note, state, href, x, y, w, h, isChosen, hasLabel }: BoxProps): VNode {
+    const Shape = (href ? "a" : "g") as "g";
+    return (
+      <Shape class={`node tone-${toneOf(state)} ${isChosen ? "chosen" : ""} ${hasLabel ? "" : "far"}`} transform={`translate(${x} ${y})`} {...(href && { href, "aria-label": `${label}, ${note || state}` })}>
+        <rect x={-w / 2} y={-h / 2} width={w} height={h} rx="8" />
+        {hasLabel && <rect class="node-edge" x={-w / 2} y={-h / 2} width="4" height={h} rx="2" />}
+        {hasLabel && <text x={14 - w / 2} y={note ? -4 : 4} class="node-label">{fitted(label, w)}</text>}
+        {hasLabel && note && <text x={14 - w / 2} y="13" class="node-note">{fitted(note, w)}</text>}
+        <title>{`${label} ${note}`}</title>
+      </Shape>
+    );
+  }
 }
 
 function fitted(text: string, width: number): string {
@@ -121,7 +128,7 @@ function fitted(text: string, width: number): string {
 }
 
 /** From edge to edge of the boxes, which are in layers below each other; the server gives their middles. */
-export function joined(points: [number, number][], from: DiagramNode | undefined, to: DiagramNode | undefined): [number, number][] {
+export function joined(points: [number, number][], from: { h: number } | undefined, to: { h: number } | undefined): [number, number][] {
   if (!from || !to || points.length < 2) return points;
   const [first, ...rest] = points as [[number, number], ...[number, number][]];
   const last = rest.pop()!;

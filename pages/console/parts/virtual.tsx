@@ -30,15 +30,16 @@ interface Props<T> {
 /** Which of the rows, all equally high, are near what a box shows. */
 export function useVisible(count: number, row: number): { box: { current: HTMLDivElement | null }; look(): void; first: number; end: number; height: number } {
   const box = useRef<HTMLDivElement>(null);
-  const [{ top, height }, setPlace] = useState({ top: 0, height: 800 });
-  const look = (): void => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0 });
+  // Until the box was measured, only what is surely in sight is drawn.
+  const [{ top, height, margin }, setPlace] = useState({ top: 0, height: 0.6 * innerHeight, margin: 0 });
+  const look = (): void => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0, margin: MARGIN });
   useEffect(() => {
     const observer = new ResizeObserver(look);
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
-  const end = Math.min(count, Math.ceil((top + height) / row) + MARGIN);
-  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - MARGIN)), end, height };
+  const end = Math.min(count, Math.ceil((top + height) / row) + margin);
+  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - margin)), end, height };
 }
 
 export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, selected, select, more, busy }: Props<T>): VNode {
@@ -71,10 +72,11 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
     look();
     busy((box.current?.scrollTop ?? 0) > ROW * 2);
   };
+  const shown = [checkColumn(keyOf, selected, toggle), ...columns];
   return (
     <div class="virtual" ref={box} onScroll={scrolled} tabIndex={0} role="region" aria-label={label}>
       <table class="table fixed" aria-label={label} aria-rowcount={total ?? rows.length}>
-        <Head columns={[checkColumn(keyOf, selected, toggle), ...columns]} />
+        <Head columns={shown} />
         <tbody>
           {first > 0 && <tr aria-hidden="true" style={{ height: `${first * ROW}px` }} />}
           {rows.slice(first, end).map((row, index) => {
@@ -82,7 +84,7 @@ export function VirtualTable<T>({ rows, columns, keyOf, href, label, total, sele
             const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
             return (
               <tr key={(first + index) % 200} class={name} aria-rowindex={first + index + 2}>
-                <Cells row={row} columns={[checkColumn(keyOf, selected, toggle), ...columns]} />
+                <Cells row={row} columns={shown} />
               </tr>
             );
           })}

@@ -47,6 +47,10 @@ class On(StrEnum):
     ALWAYS = "always"
 
 
+#: Walking through an enum is slow, and graphs have thousands of edges.
+_OUTCOMES = tuple(On)
+
+
 class CancelPolicy(StrEnum):
     """What happens to the members of a cancelled graph."""
 
@@ -111,7 +115,7 @@ class Edge:
     def __post_init__(self) -> None:
         member_key("edge.from", self.source)
         member_key("edge.to", self.target)
-        checks.one_of("edge.on", self.on, list(On))
+        checks.one_of("edge.on", self.on, _OUTCOMES)
         if self.input is not None and not (
             isinstance(self.input, str) and _INPUT.match(self.input) and self.input != "[]"
         ):

@@ -44,6 +44,8 @@ _unpack = msgspec.msgpack.Decoder().decode
 
 _MARKS = {On.SUCCESS: "s", On.FAILURE: "f", On.ALWAYS: "a"}
 _ONS = {mark: on for on, mark in _MARKS.items()}
+#: The join of most members.
+_ALL = Join()
 
 
 class _Edges:
@@ -305,7 +307,7 @@ def _member(graph_id: str, row: Sequence[bytes]) -> Member:
         for source, mark, name in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
     ]
     kept = "cancel" if losers else "keep"
-    join = Join()
+    join = _ALL
     if lax:
         any_of = int(need) == 1
         join = Join.any(losers=kept) if any_of else Join.quorum(int(need), losers=kept)

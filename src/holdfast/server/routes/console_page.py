@@ -26,13 +26,13 @@ async def enter(call: Call) -> Response:  # noqa: ARG001 - the same for all
 @routes.get("/console/", **_PAGE)
 async def home(call: Call, query: AnyQuery) -> Response:  # noqa: ARG001 - the same for all
     """Show the overview."""
-    return show(1)
+    return show(1, None if query else "")
 
 
 @routes.get("/console/{page}", **_PAGE)
 async def things(call: Call, page: str, query: AnyQuery) -> Response:  # noqa: ARG001 - as above
     """Show a page of the console, such as the list of runs."""
-    return show(1)
+    return show(1, None if query else page)
 
 
 @routes.get("/console/{page}/{id}", **_PAGE)

@@ -17,7 +17,6 @@ from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
 from holdfast.model.listing import Filter
 from holdfast.operate import layout, spans
-from holdfast.operate.layered import Drawing
 from holdfast.server.auth import shown
 from holdfast.server.auth.attachments import check_limits
 from holdfast.server.auth.owners import GRAPH
@@ -310,19 +309,21 @@ async def draw(call: Call, id: str) -> LayoutView:
     the states of the members.
     """
     view = await call.engine.graphs.describe(id)
-    key = (id, view.graph.version)
-    drawing = _DRAWN.get(key)
-    if drawing is None:
-        drawing = await asyncio.to_thread(layout.drawing, view)
-        if len(_DRAWN) >= _MOST_DRAWN:
-            _DRAWN.clear()
-        _DRAWN[key] = drawing
-    return LayoutView.of(layout.of(view), drawing, view.graph.version)
+    # Ids depend on who reads them, and an id may be that of a new graph.
+    key = (call.identity.tenant, id, view.graph.created_at, view.graph.version)
+    drawn = _DRAWN.get(key)
+    if drawn is not None:
+        return drawn.now(view.members)
+    drawing = await asyncio.to_thread(layout.drawing, view)
+    if len(_DRAWN) >= _MOST_DRAWN:
+        _DRAWN.clear()
+    _DRAWN[key] = drawn = LayoutView.of(layout.of(view), drawing, view.graph.version)
+    return drawn
 
 
-#: Drawings by graph and revision.
-_DRAWN: dict[tuple[str, int], Drawing] = {}
-_MOST_DRAWN = 50
+#: Layouts by reader, graph and revision.
+_DRAWN: dict[tuple[str | None, str, datetime, int], LayoutView] = {}
+_MOST_DRAWN = 20
 
 
 @routes.get("/v1/graphs/{id}/timeline", owner=GRAPH)

@@ -1292,8 +1292,23 @@ async function problemOf(response) {
 async function call(target, ...given) {
   const options2 = given[0] ?? {};
   const method = target.slice(0, target.indexOf(" "));
-  const response = await send(method, addressOf(target, options2), options2.body, options2.signal);
-  return response.status === 204 ? void 0 : await response.json();
+  const address = addressOf(target, options2);
+  const asked2 = early.get(address);
+  early.delete(address);
+  return await (asked2 ?? reply(method, address, options2.body, options2.signal));
+}
+async function reply(method, address, body, signal) {
+  const response = await send(method, address, body, signal);
+  return response.status === 204 ? void 0 : response.json();
+}
+var early = /* @__PURE__ */ new Map();
+function readEarly() {
+  for (const { href } of document.querySelectorAll("link[as=fetch]")) {
+    const address = href.slice(location.origin.length);
+    early.set(address, reply("GET", address));
+    early.get(address).catch(() => early.delete(address));
+  }
+  return Promise.allSettled(early.values());
 }
 async function payload(address, signal) {
   const response = await send("GET", address, void 0, signal);
@@ -1362,6 +1377,7 @@ var PAUSES_MS = [250, 1e3, 2e3, 5e3];
 var SILENCE_MS = 4e4;
 var HIDDEN_MS = 5e3;
 var FLUSH_MS = 250;
+var CHANGE_MS = 10;
 var POLL_MS = 5e3;
 var TYPES = "execution,session,waitpoint,deployment,queue,worker";
 var link = y3("connecting");
@@ -1371,7 +1387,7 @@ var held = y3(0);
 var listeners = /* @__PURE__ */ new Set();
 var waiting = [];
 var flushing;
-var flushed = 0;
+var quietUntil = 0;
 var last;
 function listen(listener) {
   listeners.add(listener);
@@ -1394,17 +1410,17 @@ function hear(changes) {
     return;
   }
   waiting.push(...changes);
-  flushing ??= setTimeout(flush, Math.max(0, flushed + FLUSH_MS - Date.now()));
+  flushing ??= setTimeout(flush, Math.max(0, quietUntil - Date.now()));
 }
 function flush() {
   flushing = void 0;
-  flushed = Date.now();
   const changes = waiting;
+  quietUntil = Date.now() + Math.min(FLUSH_MS, CHANGE_MS * changes.length);
   waiting = [];
   for (const listener of [...listeners]) listener(changes);
 }
 function linked(state) {
-  if (link.value === "lost" && state !== "lost") hear([{ type: "all", data: {} }]);
+  if (link.value !== state && state !== "lost") hear([{ type: "all", data: {} }]);
   link.value = state;
   lostAt.value = state === "lost" ? lostAt.value ?? Date.now() : null;
 }
@@ -1571,7 +1587,7 @@ function useLoad(read4, inputs, options2 = {}) {
   const latest = T2({ read: read4, options: options2 });
   latest.current = { read: read4, options: options2 };
   const reload = T2(() => void 0);
-  A2(() => {
+  F2(() => {
     let timer;
     let started = 0;
     setState(EMPTY);
@@ -1637,7 +1653,7 @@ async function soft(reading) {
 
 // console/lib/words.ts
 function count(value) {
-  return value.toLocaleString("en");
+  return String(value).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
 }
 function brief(value) {
   if (value < 1e4) return count(value);
@@ -1723,9 +1739,9 @@ async function perform(action, values) {
   const { method, address, text } = request(action, values);
   try {
     const response = await send(method, address, text);
-    const reply = response.status === 204 ? void 0 : await response.json();
-    tell(action.done?.(reply, values) ?? `${action.title}: done.`, "good");
-    action.after?.(reply);
+    const reply2 = response.status === 204 ? void 0 : await response.json();
+    tell(action.done?.(reply2, values) ?? `${action.title}: done.`, "good");
+    action.after?.(reply2);
     reloadAll();
     return null;
   } catch (error) {
@@ -1734,10 +1750,9 @@ async function perform(action, values) {
 }
 
 // console/lib/time.ts
-var offset = 0;
 var now = y3(Date.now());
 setInterval(() => {
-  if (document.visibilityState === "visible") now.value = Date.now() + offset;
+  if (document.visibilityState === "visible") now.value = Date.now();
 }, 1e3);
 var STEPS = [
   ["d", 864e5],
@@ -1784,9 +1799,10 @@ function short(at) {
   if (zone.value === "utc") options2.timeZone = "UTC";
   return new Intl.DateTimeFormat("en", options2).format(new Date(at));
 }
-var ZONED = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 function zoneName(date) {
-  return ZONED.formatToParts(date).find((one) => one.type === "timeZoneName")?.value ?? "local";
+  const ahead = -date.getTimezoneOffset();
+  const minutes = Math.abs(ahead) % 60;
+  return ahead ? `UTC${ahead > 0 ? "+" : "-"}${Math.floor(Math.abs(ahead) / 60)}${minutes ? `:${minutes}` : ""}` : "UTC";
 }
 
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
@@ -3038,7 +3054,7 @@ function SplitEditor({ where, deployment, forecasts }) {
     body: () => ({ entries, expected_generation: deployment.split.generation }),
     cli: () => `split set ${where.d} ${entries.map((entry) => `${entry.revision}=${entry.weight_bps / 100}`).join(" ")} --generation ${deployment.split.generation}`,
     role: "operator",
-    done: (reply) => `Generation ${reply.generation} serves.`
+    done: (reply2) => `Generation ${reply2.generation} serves.`
   });
   return a4(Card, { title: "Split of new sessions", children: a4("div", { class: "pad stack", children: [
     a4(StackedBar, { parts: choices.map((one) => ({ name: one.id, value: weights[one.id] ?? 0 })), label: "Split" }),
@@ -3357,7 +3373,8 @@ function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
     setZoom(scale2);
     setAt({ x: (clientWidth - width * scale2) / 2, y: Math.max(PAD * scale2, (clientHeight - height * scale2) / 2) });
   };
-  A2(fit, [width, height]);
+  F2(fit, [width, height]);
+  const ways = w2(() => drawn(edges), [edges]);
   const scale = (by) => setZoom((now2) => Math.max(0.05, Math.min(2, now2 * by)));
   const down = (event) => {
     if (event.target.closest("a")) return;
@@ -3383,11 +3400,8 @@ function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
           scale(event.deltaY < 0 ? 1.1 : 0.9);
         },
         children: a4("g", { transform: `translate(${at.x} ${at.y}) scale(${zoom})`, children: [
-          edges.map((edge) => a4("g", { class: `edge edge-${edge.kind ?? "success"}`, children: [
-            a4("path", { d: curve(edge.points) }),
-            a4("path", { class: "tip", d: tip(edge.points) })
-          ] }, `${edge.from} ${edge.to} ${edge.kind ?? ""}`)),
-          nodes.map((node) => a4(Box, { node, isChosen: node.key === chosen2, hasLabel: hasLabels }, node.key))
+          ways,
+          nodes.map(({ key, ...node }) => a4(Box, { ...node, isChosen: key === chosen2, hasLabel: hasLabels }, key))
         ] })
       }
     ),
@@ -3398,20 +3412,27 @@ function Diagram({ nodes, edges, width, height, label, chosen: chosen2 }) {
     ] })
   ] });
 }
-function Box({ node, isChosen, hasLabel }) {
-  const inside = a4($, { children: [
-    a4("rect", { x: -node.w / 2, y: -node.h / 2, width: node.w, height: node.h, rx: "8" }),
-    a4("rect", { class: "node-edge", x: -node.w / 2, y: -node.h / 2, width: "4", height: node.h, rx: "2" }),
-    hasLabel && a4($, { children: [
-      a4("text", { x: -node.w / 2 + 14, y: node.note ? -4 : 4, class: "node-label", children: fitted(node.label, node.w) }),
-      node.note && a4("text", { x: -node.w / 2 + 14, y: "13", class: "node-note", children: fitted(node.note, node.w) })
-    ] }),
-    a4("title", { children: `${node.label} ${node.note}` })
-  ] });
-  const name = `node tone-${toneOf(node.state)} ${isChosen ? "chosen" : ""}`;
-  const move = `translate(${node.x} ${node.y})`;
-  return node.href ? a4("g", { transform: move, children: a4("a", { class: name, href: node.href, "aria-label": `${node.label}, ${node.note || node.state}`, children: inside }) }) : a4("g", { class: name, transform: move, children: inside });
+function drawn(edges) {
+  return Object.entries(Object.groupBy(edges, (edge) => edge.kind ?? "success")).map(([kind, ways = []]) => a4("g", { class: `edge edge-${kind}`, children: [
+    a4("path", { d: ways.map((way) => curve(way.points)).join("") }),
+    a4("path", { class: "tip", d: ways.map((way) => tip(way.points)).join("") })
+  ] }, kind));
 }
+var Box = class extends x {
+  shouldComponentUpdate(next2) {
+    return Object.entries(next2).some(([name, value]) => value !== this.props[name]);
+  }
+  render({ label, note, state, href, x: x3, y: y5, w: w5, h: h5, isChosen, hasLabel }) {
+    const Shape = href ? "a" : "g";
+    return a4(Shape, { class: `node tone-${toneOf(state)} ${isChosen ? "chosen" : ""} ${hasLabel ? "" : "far"}`, transform: `translate(${x3} ${y5})`, ...href && { href, "aria-label": `${label}, ${note || state}` }, children: [
+      a4("rect", { x: -w5 / 2, y: -h5 / 2, width: w5, height: h5, rx: "8" }),
+      hasLabel && a4("rect", { class: "node-edge", x: -w5 / 2, y: -h5 / 2, width: "4", height: h5, rx: "2" }),
+      hasLabel && a4("text", { x: 14 - w5 / 2, y: note ? -4 : 4, class: "node-label", children: fitted(label, w5) }),
+      hasLabel && note && a4("text", { x: 14 - w5 / 2, y: "13", class: "node-note", children: fitted(note, w5) }),
+      a4("title", { children: `${label} ${note}` })
+    ] });
+  }
+};
 function fitted(text, width) {
   const most = Math.max(4, Math.floor((width - 22) / 7));
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
@@ -3448,15 +3469,15 @@ var ROW = 36;
 var MARGIN = 12;
 function useVisible(count2, row) {
   const box = T2(null);
-  const [{ top, height }, setPlace] = d2({ top: 0, height: 800 });
-  const look = () => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0 });
+  const [{ top, height, margin }, setPlace] = d2({ top: 0, height: 0.6 * innerHeight, margin: 0 });
+  const look = () => setPlace({ top: box.current?.scrollTop ?? 0, height: box.current?.clientHeight ?? 0, margin: MARGIN });
   A2(() => {
     const observer = new ResizeObserver(look);
     observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
-  const end = Math.min(count2, Math.ceil((top + height) / row) + MARGIN);
-  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - MARGIN)), end, height };
+  const end = Math.min(count2, Math.ceil((top + height) / row) + margin);
+  return { box, look, first: Math.min(end, Math.max(0, Math.floor(top / row) - margin)), end, height };
 }
 function VirtualTable({ rows, columns, keyOf: keyOf2, href, label, total, selected, select, more, busy }) {
   const { box, look, first, end, height } = useVisible(rows.length, ROW);
@@ -3487,14 +3508,15 @@ function VirtualTable({ rows, columns, keyOf: keyOf2, href, label, total, select
     look();
     busy((box.current?.scrollTop ?? 0) > ROW * 2);
   };
+  const shown = [checkColumn(keyOf2, selected, toggle), ...columns];
   return a4("div", { class: "virtual", ref: box, onScroll: scrolled, tabIndex: 0, role: "region", "aria-label": label, children: a4("table", { class: "table fixed", "aria-label": label, "aria-rowcount": total ?? rows.length, children: [
-    a4(Head2, { columns: [checkColumn(keyOf2, selected, toggle), ...columns] }),
+    a4(Head2, { columns: shown }),
     a4("tbody", { children: [
       first > 0 && a4("tr", { "aria-hidden": "true", style: { height: `${first * ROW}px` } }),
       rows.slice(first, end).map((row, index) => {
         const key = keyOf2(row);
         const name = `${first + index === at ? "chosen" : ""} ${selected.has(key) ? "selected" : ""}`;
-        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: [checkColumn(keyOf2, selected, toggle), ...columns] }) }, (first + index) % 200);
+        return a4("tr", { class: name, "aria-rowindex": first + index + 2, children: a4(Cells, { row, columns: shown }) }, (first + index) % 200);
       }),
       end < rows.length && a4("tr", { "aria-hidden": "true", style: { height: `${(rows.length - end) * ROW}px` } })
     ] })
@@ -3561,10 +3583,13 @@ function Row({ span: one, before, axis, depth, isChosen, at }) {
 function Graph({ id }) {
   const path = { id };
   const query2 = { tenant: scope.value };
+  const drawn2 = T2(void 0);
   const found = useLoad(
     async (signal) => {
-      const [graph, layout] = await Promise.all([call("GET /v1/graphs/{id}", { path, query: query2, signal }), call("GET /v1/graphs/{id}/layout", { path, query: query2, signal })]);
-      return { graph, layout };
+      const place2 = () => call("GET /v1/graphs/{id}/layout", { path, query: query2, signal });
+      const [graph, layout] = await Promise.all([call("GET /v1/graphs/{id}", { path, query: query2, signal }), drawn2.current ?? place2()]);
+      drawn2.current = layout.revision === graph.revision ? layout : await place2();
+      return { graph, layout: drawn2.current };
     },
     [id, scope.value],
     { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(id) }
@@ -3575,10 +3600,12 @@ function Graph({ id }) {
   return a4(Show, { of: found, children: ({ graph, layout }) => a4(Found2, { graph, layout, news }) });
 }
 function Found2({ graph, layout, news }) {
-  const members = Object.entries(graph.members).map(([key, member]) => ({ key, ...member, state: news[member.id] ?? member.state }));
+  const members = Object.entries(graph.members).map(([key, member]) => ({ ...member, key, state: news[member.id] ?? member.state }));
   const counts = {};
   for (const member of members) counts[member.state] = (counts[member.state] ?? 0) + 1;
-  const picture = placed(members, layout);
+  const edges = w2(() => edgesOf(layout), [layout]);
+  const [isWhole, setWhole] = d2(false);
+  A2(() => setWhole(true), []);
   return a4($, { children: [
     a4(
       Head,
@@ -3603,7 +3630,13 @@ function Found2({ graph, layout, news }) {
       }
     ),
     a4(StateBar, { counts }),
-    a4(Card, { children: a4(Diagram, { nodes: picture.nodes, edges: picture.edges, width: layout.size.w, height: layout.size.h, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
+    a4(Card, { children: a4(Diagram, { nodes: nodesOf(members, layout), edges, width: layout.size.w, height: layout.size.h, label: `Graph of ${graph.size} runs; the list below has the same` }) }),
+    isWhole && a4(Details, { graph, members })
+  ] });
+}
+function Details({ graph, members }) {
+  const needs = w2(() => Object.groupBy(graph.edges, (edge) => edge.to), [graph]);
+  return a4($, { children: [
     a4(Waterfall, { graph }),
     a4("div", { class: "run-grid", children: [
       a4(Card, { title: "Members", children: a4(
@@ -3617,7 +3650,7 @@ function Found2({ graph, layout, news }) {
             { id: "state", label: "State", cell: (row) => a4(State, { name: row.state }) },
             { id: "key", label: "Member", cell: (row) => a4("a", { class: "strong", href: to(["runs", row.id]), children: row.key }) },
             { id: "kind", label: "Task", cell: (row) => row.kind, drop: "narrow" },
-            { id: "needs", label: "Waits for", kind: "grow", drop: "narrow", cell: (row) => graph.edges.filter((edge) => edge.to === row.key).map((edge) => `${edge.from}${edge.on === "success" ? "" : ` (${edge.on})`}`).slice(0, 6).join(", ") },
+            { id: "needs", label: "Waits for", kind: "grow", drop: "narrow", cell: (row) => needs[row.key]?.slice(0, 6).map((edge) => `${edge.from}${edge.on === "success" ? "" : ` (${edge.on})`}`).join(", ") },
             { id: "join", label: "Join", drop: "medium", cell: (row) => row.join.policy === "quorum" ? `${row.join.k} of them` : row.join.policy }
           ]
         }
@@ -3643,15 +3676,16 @@ function Waterfall({ graph }) {
   const found = useLoad((signal) => call("GET /v1/graphs/{id}/timeline", { path: { id: graph.id }, query: { tenant: scope.value }, signal }), [graph.id, graph.open], { when: (change) => change.type === "execution" && String(change.data.execution).startsWith(graph.id) });
   return a4(Card, { title: "Waterfall", extra: found.data?.more && a4("span", { class: "faint small", children: "the first 500 members" }), children: a4(Show, { of: found, rows: 3, children: (data) => a4(Timeline, { axis: data.axis, spans: data.spans, isWaterfall: true }) }) });
 }
-function placed(members, layout) {
+function nodesOf(members, layout) {
   const states = new Map(members.map(({ key, state }) => [key, state]));
-  const nodes = layout.nodes.map((node) => {
+  return layout.nodes.map((node) => {
     const state = states.get(node.key) ?? node.state;
     return { key: node.key, label: node.key, note: `${node.kind} · ${state.replaceAll("_", " ")}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
-  const byKey = new Map(nodes.map((node) => [node.key, node]));
-  const edges = layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
-  return { nodes, edges };
+}
+function edgesOf(layout) {
+  const byKey = new Map(layout.nodes.map((node) => [node.key, node]));
+  return layout.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: edge.on, points: joined(edge.points, byKey.get(edge.from), byKey.get(edge.to)) }));
 }
 function graphActions(graph) {
   if (graph.state === "running")
@@ -3668,7 +3702,7 @@ function graphActions(graph) {
         cli: ({ policy, reason }) => `graphs cancel ${quoted(graph.id)}${option("policy", policy)}${option("reason", reason)}`,
         role: "operator",
         isDangerous: true,
-        done: (reply) => `${count(reply.cancelled)} members cancelled.`
+        done: (reply2) => `${count(reply2.cancelled)} members cancelled.`
       }
     ];
   return [
@@ -4230,7 +4264,7 @@ function create() {
     cli: ({ name, role, payloads, tenant: tenant2, days }) => `keys create --role ${role} --payloads ${payloads}${option("name", name)}${option("tenant", tenant2)}${days ? ` --ttl ${days}d` : ""}`,
     role: "admin",
     done: () => "The key is created.",
-    after: (reply) => made.value = reply
+    after: (reply2) => made.value = reply2
   };
 }
 function revoke(key) {
@@ -5019,7 +5053,7 @@ function redrive(queue, filter) {
     body: ({ limit, rate }) => ({ ...filter ? { filter: { ...filter.origin ? { origin: filter.origin } : {}, reason: filter.reason } } : {}, ...limit ? { limit: Number(limit) } : {}, ...rate ? { rate_per_s: Number(rate) } : {} }),
     cli: ({ limit, rate }) => `queues redrive ${quoted(queue.name)}${option("limit", limit)}${option("rate", rate)}${option("origin", filter?.origin)}${option("reason", filter?.reason)}`,
     role: "operator",
-    done: (reply) => `${count(reply.redriven)} sent back.`
+    done: (reply2) => `${count(reply2.redriven)} sent back.`
   };
 }
 function purge(queue, size) {
@@ -5035,7 +5069,7 @@ function purge(queue, size) {
     role: "operator",
     isDangerous: true,
     typed: queue.name,
-    done: (reply) => `${count(reply.purged)} deleted.`
+    done: (reply2) => `${count(reply2.purged)} deleted.`
   };
 }
 
@@ -5101,7 +5135,7 @@ function runActions(run2, steps, input) {
     cli: ({ input: text }) => `resubmit ${id}${option("input", text)}`,
     role: "submitter",
     done: () => "Submitted again.",
-    after: (reply) => go(to(["runs", reply.id]))
+    after: (reply2) => go(to(["runs", reply2.id]))
   });
   if (run2.state === "active")
     actions.push({
@@ -5129,7 +5163,7 @@ function runActions(run2, steps, input) {
       cli: () => `show ${id} # after: kill -9 ${run2.worker?.split(".").at(-2) ?? "PID"}`,
       role: "operator",
       isDangerous: true,
-      done: (reply) => `Killed process ${reply.pid}. The next worker has ${plural(reply.steps, "recorded step")}.`
+      done: (reply2) => `Killed process ${reply2.pid}. The next worker has ${plural(reply2.steps, "recorded step")}.`
     });
   if (!ENDED2.has(run2.state))
     actions.push({
@@ -5626,7 +5660,7 @@ function useRuns(query2, isBusy) {
   const reload = T2(() => void 0);
   const more = T2(() => void 0);
   const key = JSON.stringify([query2, scope.value]);
-  A2(() => {
+  F2(() => {
     let timer;
     let started = 0;
     const read4 = async (cursor, limit, signal) => {
@@ -5642,29 +5676,18 @@ function useRuns(query2, isBusy) {
       }
       return { items, next: next2, total };
     };
-    const start = async () => {
-      started = Date.now();
+    const load = async (cursor) => {
+      if (!cursor) started = Date.now();
       reading.current?.abort();
       const control = new AbortController();
       reading.current = control;
       try {
-        const { items, next: next2, total } = await read4(null, FIRST, control.signal);
-        if (!control.signal.aborted) setState((before) => ({ ...before, ...merged(before.rows, items, before.cursor, next2), total, problem: void 0, isLoading: false, at: Date.now(), fresh: 0 }));
+        const { items, next: next2, total } = await read4(cursor, cursor ? NEXT2 : FIRST, control.signal);
+        if (control.signal.aborted) return;
+        if (cursor) setState((before) => ({ ...before, rows: [...before.rows, ...without(items, before.rows)], cursor: next2 }));
+        else setState((before) => ({ ...before, ...merged(before.rows, items, before.cursor, next2), total, problem: void 0, isLoading: false, at: Date.now(), fresh: 0 }));
       } catch (error) {
-        if (!control.signal.aborted) setState((before) => ({ ...before, isLoading: false, problem: error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "") }));
-      }
-      if (reading.current === control) reading.current = null;
-    };
-    const append = async (cursor) => {
-      const control = new AbortController();
-      reading.current = control;
-      try {
-        const { items, next: next2 } = await read4(cursor, NEXT2, control.signal);
-        setState((before) => {
-          const known = new Set(before.rows.map((row) => row.id));
-          return { ...before, rows: [...before.rows, ...items.filter((row) => !known.has(row.id))], cursor: next2 };
-        });
-      } catch {
+        if (!cursor && !control.signal.aborted) setState((before) => ({ ...before, isLoading: false, problem: error instanceof Problem ? error : new Problem(0, "page_failed", String(error), "") }));
       }
       if (reading.current === control) reading.current = null;
     };
@@ -5672,7 +5695,7 @@ function useRuns(query2, isBusy) {
       timer ??= setTimeout(
         () => {
           timer = void 0;
-          if (!busy.current) void start();
+          if (!busy.current) void load(null);
         },
         Math.max(0, started + LEAST_MS2 - Date.now())
       );
@@ -5684,15 +5707,15 @@ function useRuns(query2, isBusy) {
       setState((before) => changed(before, news));
       if (!busy.current) later();
     };
-    reload.current = () => void start();
+    reload.current = () => void load(null);
     more.current = () => {
-      if (!reading.current) setState((before) => (before.cursor && void append(before.cursor), before));
+      if (!reading.current) setState((before) => (before.cursor && void load(before.cursor), before));
     };
     setState((before) => ({ ...before, rows: [], total: void 0, isLoading: true, cursor: null, fresh: 0 }));
-    void start();
+    void load(null);
     const stop = listen(heard);
     const poll2 = setInterval(() => {
-      if (link.value !== "live" && document.visibilityState === "visible" && !paused.value && !busy.current && !reading.current) void start();
+      if (link.value !== "live" && document.visibilityState === "visible" && !paused.value && !busy.current && !reading.current) void load(null);
     }, POLL_MS2);
     return () => {
       stop();
@@ -5709,8 +5732,11 @@ function useRuns(query2, isBusy) {
 }
 function merged(before, first, cursor, next2) {
   if (before.length <= first.length || !next2) return { rows: first, cursor: next2 };
-  const known = new Set(first.map((row) => row.id));
-  return { rows: [...first, ...before.filter((row) => !known.has(row.id)).slice(first.length - known.size)], cursor };
+  return { rows: [...first, ...without(before, first)], cursor };
+}
+function without(rows, others) {
+  const known = new Set(others.map((row) => row.id));
+  return rows.filter((row) => !known.has(row.id));
 }
 function changed(before, changes) {
   const latest = new Map(changes.map((change) => [String(change.data.execution), change.data]));
@@ -5755,7 +5781,7 @@ async function askForAll(verb) {
       isDangerous: verb === "cancel",
       typed: String(found.count),
       done: () => `${LABELS[verb]}: ${plural(found.count, "run")}, as a run of its own.`,
-      after: (reply) => go(to(["runs", reply.execution]))
+      after: (reply2) => go(to(["runs", reply2.execution]))
     });
   } catch (error) {
     tell(error instanceof Problem ? error.message : String(error), "danger");
@@ -5982,12 +6008,7 @@ function Views({ page: page2 }) {
 // console/pages/runs.tsx
 var COLUMNS = [
   { id: "state", label: "State", width: "8.75rem", cell: (row) => a4(State, { name: row.state }) },
-  {
-    id: "kind",
-    label: "Task",
-    width: "13rem",
-    cell: (row) => a4("a", { class: "strong", href: to(["runs", row.id]), title: row.kind, children: row.kind })
-  },
+  { id: "kind", label: "Task", width: "13rem", cell: (row) => a4("a", { class: "strong", href: to(["runs", row.id]), title: row.kind, children: row.kind }) },
   { id: "id", label: "Id", width: "11.500rem", drop: "wide", cell: (row) => a4(Id, { id: row.id, href: to(["runs", row.id]), most: 18 }) },
   { id: "why", label: "Why", drop: "narrow", cell: (row) => a4(Why2, { row }) },
   { id: "tags", label: "Tags", width: "12%", drop: "medium", cell: (row) => a4(Tags, { tags: row.tags }) },
@@ -5997,13 +6018,7 @@ var COLUMNS = [
   { id: "attempts", label: "Tries", width: "4rem", kind: "num", drop: "wide", cell: (row) => row.attempts },
   { id: "priority", label: "Priority", width: "5rem", kind: "num", drop: "medium", cell: (row) => row.priority },
   { id: "time", label: "Time", width: "5.500rem", kind: "num", drop: "narrow", cell: (row) => a4(Span, { from: row.started_at ?? row.created_at, until: row.completed_at }) },
-  {
-    id: "created",
-    label: "Created",
-    width: "5.500rem",
-    kind: "num",
-    cell: (row) => a4("time", { datetime: row.created_at, title: exact(row.created_at), children: ago(row.created_at, now.value) })
-  }
+  { id: "created", label: "Created", width: "5.500rem", kind: "num", cell: (row) => a4(Time, { at: row.created_at }) }
 ];
 var chosen = kept("columns", ["state", "kind", "id", "why", "lane", "attempts", "time", "created"]);
 var STATES3 = RUN_STATES;
@@ -6107,14 +6122,7 @@ function Columns() {
       " Columns"
     ] }),
     a4("div", { class: "menu-list", children: COLUMNS.map((column) => a4("label", { class: "field check", children: [
-      a4(
-        "input",
-        {
-          type: "checkbox",
-          checked: chosen.value.includes(column.id),
-          onChange: (event) => chosen.value = COLUMNS.map((one) => one.id).filter((id) => id === column.id ? event.currentTarget.checked : chosen.value.includes(id))
-        }
-      ),
+      a4("input", { type: "checkbox", checked: chosen.value.includes(column.id), onChange: (event) => chosen.value = COLUMNS.map((one) => one.id).filter((id) => id === column.id ? event.currentTarget.checked : chosen.value.includes(id)) }),
       a4("span", { children: column.label })
     ] }, column.id)) })
   ] });
@@ -6229,14 +6237,14 @@ function Schedules() {
                 ]
               }
             ) }),
-            chosen2 && a4(Details, { schedule: chosen2 }, chosen2.id)
+            chosen2 && a4(Details2, { schedule: chosen2 }, chosen2.id)
           ] });
         }
       }
     )
   ] });
 }
-function Details({ schedule }) {
+function Details2({ schedule }) {
   const next2 = useLoad((signal) => call("GET /v1/schedules/{id}/next", { path: { id: schedule.id }, query: { tenant: schedule.tenant, count: 5 }, signal }), [schedule.id, schedule.version, schedule.last_at]);
   return a4("div", { class: "columns", children: [
     a4(
@@ -6288,7 +6296,7 @@ function trigger(schedule) {
     cli: () => `schedules trigger ${quoted(schedule.id)}`,
     role: "operator",
     done: () => `${schedule.id} fired.`,
-    after: (reply) => go(to(["runs", reply.id]))
+    after: (reply2) => go(to(["runs", reply2.id]))
   };
 }
 function pause2(schedule) {
@@ -6360,20 +6368,20 @@ function Rehearse({ session, line, show }) {
   const [problem, setProblem] = d2("");
   const rehearse = async (wanted) => {
     try {
-      const reply = await call("POST /v1/sessions/{id}/rehearse", { path: { id: session.id }, query: { tenant: scope.value }, body: { line, steps: wanted, name: `session of ${session.user}` } });
+      const reply2 = await call("POST /v1/sessions/{id}/rehearse", { path: { id: session.id }, query: { tenant: scope.value }, body: { line, steps: wanted, name: `session of ${session.user}` } });
       setProblem("");
-      return reply;
+      return reply2;
     } catch (error) {
       setProblem(error instanceof Problem ? error.message : String(error));
       return null;
     }
   };
   const say = async (step) => {
-    const reply = await rehearse([...steps, step]);
-    if (!reply) return;
+    const reply2 = await rehearse([...steps, step]);
+    if (!reply2) return;
     setSteps([...steps, step]);
-    setFound(reply);
-    show(reply.moment);
+    setFound(reply2);
+    show(reply2.moment);
   };
   const clear2 = () => {
     setSteps([]);
@@ -6383,8 +6391,8 @@ function Rehearse({ session, line, show }) {
   };
   A2(clear2, [session.id, line]);
   const keep = async () => {
-    const reply = await rehearse(steps);
-    if (reply) save(reply.test, "session.yaml");
+    const reply2 = await rehearse(steps);
+    if (reply2) save(reply2.test, "session.yaml");
   };
   const send2 = (event) => {
     event.preventDefault();
@@ -7066,7 +7074,7 @@ var PAGES2 = {
   new: NewRun,
   inbox: Inbox,
   causes: Causes,
-  graphs: ({ path: [id] }) => id ? a4(Graph, { id }, id) : a4(Graphs, {}),
+  graphs: ({ path: [id] }) => id ? a4(Graph, { id }, `${scope.value} ${id}`) : a4(Graphs, {}),
   sessions: ({ path: [id] }) => id ? a4(Session, { id }, id) : a4(Sessions, {}),
   deployments: ({ path: [env, id] }) => env && id ? a4(Deployment, { env, id }, `${env} ${id}`) : a4(Deployments, {}),
   workers: Workers,
@@ -7111,7 +7119,9 @@ function Content() {
 // console/main.tsx
 followLinks();
 handleKeys();
-void identify();
-Q(a4(App, {}), document.body);
-follow();
-watchBadges();
+var late = new Promise((resolve) => setTimeout(resolve, 150));
+void Promise.race([Promise.all([readEarly(), identify()]), late]).then(() => {
+  Q(a4(App, {}), document.body);
+  follow();
+  watchBadges();
+});

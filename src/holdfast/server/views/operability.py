@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from msgspec import UNSET, UnsetType, field
+from msgspec.structs import replace
 
 from holdfast.model import names
 from holdfast.model.findings import Finding, Level
-from holdfast.model.graphs import Edge
+from holdfast.model.graphs import Edge, Member
 from holdfast.model.redaction import hide_secrets
 from holdfast.model.services import ServiceProcess, ServiceStatus
 from holdfast.model.snapshots import QueueDepth, Snapshot
@@ -429,3 +431,11 @@ class LayoutView(View):
             size=size_of(drawing.width, drawing.height),
             revision=revision,
         )
+
+    def now(self, members: Mapping[str, Member]) -> LayoutView:
+        """Return the same layout with the states that the members have now."""
+        nodes = [
+            node if node.state == (state := members[node.key].state) else replace(node, state=state)
+            for node in self.nodes
+        ]
+        return replace(self, nodes=nodes)
