@@ -8,6 +8,7 @@ from holdfast.errors import TooManySteps
 from holdfast.model.moments import from_ms
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.briefs import plant
 from tests.support.lifecycle import (
     WAYS_TO_LOSE,
     Dump,
@@ -84,7 +85,7 @@ async def test_a_full_journal_takes_no_new_step(store: Store, dump: Dump) -> Non
     journal = f"{store.tag_of(claim.id)}:s:{claim.id}"
     filling = [part for n in range(2, 10_001) for part in (f"s{n}", f"{n} 0 x")]
     await store.client.call(["HSET", journal, *filling])
-    await store.client.call(["HSET", journal.replace(":s:", ":x:"), "steps", "10000"])
+    await plant(store, claim.id, "steps", "10000")
     call = store.executions.checkpoint(claim.id, claim.lease, "one more", b"1")
     await refused(call, TooManySteps, dump, id=claim.id, limit=10_000)
     assert await store.executions.checkpoint(claim.id, claim.lease, "known", b"2") == b"1"

@@ -19,6 +19,8 @@ from holdfast.store.verify.view import Record, View
 
 #: Values up to this size live in the record, larger ones in keys of their own.
 INLINE_BYTES = 64
+#: Payloads in the brief of a plain execution (lua/lib/core/brief.lua).
+BRIEF_BYTES = 256
 
 #: The keys that an execution owns besides its record.
 OWNED = (
@@ -181,11 +183,12 @@ def _tags_of(view: View, execution_id: str, record: Record) -> list[str]:
 
 
 def _check_payloads(view: View, execution_id: str, record: Record) -> Iterator[str]:
+    most = BRIEF_BYTES if record.get("plain") == b"1" else INLINE_BYTES
     for family, field in (("i", "input"), ("r", "result"), ("t", "tags")):
         inline, outside = record.get(field), view.value(f"{family}:{execution_id}")
         if inline is not None and outside is not None:
             yield f"has its {field} twice"
-        if inline is not None and len(inline) > INLINE_BYTES:
+        if inline is not None and len(inline) > most:
             yield f"has {len(inline)} bytes of {field} in its record"
         wanted = {
             "input": True,
