@@ -10,9 +10,12 @@ from pathlib import Path
 
 from bench import workloads
 from holdfast import App, Context, WorkerSettings
+from holdfast.api import Engine
+from holdfast.model.executions import Claim, NewExecution
 from holdfast.testing.polling import wait_for
 
 COUNT = 20_000
+#: Steps of each of the executions that run at once; calls that record steps have up to 64.
 STEPS = 50
 STEPPING = 400
 SLEEPERS = 1_000
@@ -51,13 +54,35 @@ async def measure_sdk() -> dict[str, float]:
             async with app.worker(WorkerSettings(slots=SLOTS)):
                 sdk = await workloads.timed(COUNT, tasks)
                 stepped = await workloads.timed(STEPPING * STEPS, steps)
+            recorded = await _recorded(app.engine)
     return {
         "engine end to end /s": engine.per_second,
         "tasks end to end /s": sdk.per_second,
         "tasks / engine": sdk.per_second / engine.per_second,
         "journaled steps /s": stepped.per_second,
+        "journaled steps, without the SDK /s": recorded.per_second,
         f"MiB of a worker with {SLEEPERS:,} sleeping": await _sleeping_memory(),
     }
+
+
+async def _recorded(engine: Engine) -> workloads.Rate:
+    """Record steps of executions that this process holds; each waits for its last one."""
+    await engine.submit_many([NewExecution(kind="recorded") for _ in range(STEPPING)])
+    held: list[Claim] = []
+    async with engine.claimer(worker="bench", kinds=["recorded"]) as claimer:
+        while len(held) < STEPPING:
+            held += await claimer.claim(workloads.CLAIM_BATCH, workloads.LEASE_MS, wait_ms=100)
+
+    async def record(claim: Claim) -> None:
+        for number in range(STEPS):
+            await engine.checkpoint(claim.id, claim.lease, f"step {number}", b"0")
+
+    async def record_all() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for claim in held:
+                tasks.create_task(record(claim))
+
+    return await workloads.timed(STEPPING * STEPS, record_all)
 
 
 async def _done(app: App, kind: str, count: int) -> None:

@@ -58,7 +58,7 @@ class Admission:
         if not grants:
             return claims, len(claims)
         held = await self._ask(grants)
-        verdicts = [(grant, held.get(grant.execution_id)) for grant in grants]
+        verdicts = [(grant, held.get(grant) if held else None) for grant in grants]
         admitted = await self._store.executions.activate(tag, wanted, verdicts)
         if any(verdict.touched for verdict in held.values()):
             self._courier.poke(tag)
@@ -92,15 +92,16 @@ class Admission:
             by_tag.setdefault(self._store.limit_tag(limit), []).append(limit)
         return _Plan(list(budgets.items()), sorted(quotas.items()))
 
-    async def _ask(self, grants: Sequence[Grant]) -> dict[str, Verdict]:
+    async def _ask(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
         """Return the executions that are not admitted, and why."""
         planned = [(grant, self._plan(grant.limits)) for grant in grants]
         held = await self._ask_budgets(planned)
-        rest = [(grant, plan) for grant, plan in planned if grant.execution_id not in held]
-        return held | await self._ask_quotas(rest)
+        if held:
+            planned = [(grant, plan) for grant, plan in planned if grant not in held]
+        return held | await self._ask_quotas(planned)
 
-    async def _ask_budgets(self, planned: Sequence[tuple[Grant, _Plan]]) -> dict[str, Verdict]:
-        held: dict[str, Verdict] = {}
+    async def _ask_budgets(self, planned: Sequence[tuple[Grant, _Plan]]) -> dict[Grant, Verdict]:
+        held: dict[Grant, Verdict] = {}
         by_tag: dict[str, _Asked] = {}
         for grant, plan in planned:
             for tag, budgets in plan.budgets:
@@ -112,24 +113,24 @@ class Admission:
                 async with asyncio.timeout(ASK_TIMEOUT_S):
                     answers = await self._store.budgets.admit(tag, items)
             except (HoldfastError, TimeoutError):
-                held.update((g.execution_id, _unreachable(budgets[0])) for g, budgets in asked)
+                held.update((grant, _unreachable(budgets[0])) for grant, budgets in asked)
                 return
             for (grant, budgets), used_up in zip(asked, answers, strict=True):
                 if used_up is not None:
                     # The limit may be an ancestor, which has the same root.
                     known = (budget for budget in budgets if budget.id == used_up)
                     blocker = next(known, None) or budgets[0].ancestor(used_up)
-                    held[grant.execution_id] = Verdict(blocker=blocker)
+                    held[grant] = Verdict(blocker=blocker)
 
         await asyncio.gather(*(ask(tag, asked) for tag, asked in by_tag.items()))
         return held
 
-    async def _ask_quotas(self, planned: Sequence[tuple[Grant, _Plan]]) -> dict[str, Verdict]:
-        held: dict[str, Verdict] = {}
+    async def _ask_quotas(self, planned: Sequence[tuple[Grant, _Plan]]) -> dict[Grant, Verdict]:
+        held: dict[Grant, Verdict] = {}
         for number in range(max((len(plan.quotas) for _, plan in planned), default=0)):
             by_tag: dict[str, list[tuple[Grant, _Plan]]] = {}
             for grant, plan in planned:
-                if number < len(plan.quotas) and grant.execution_id not in held:
+                if number < len(plan.quotas) and not (held and grant in held):
                     by_tag.setdefault(plan.quotas[number][0], []).append((grant, plan))
             rounds = (self._admit(tag, asked, number) for tag, asked in by_tag.items())
             for refused in await asyncio.gather(*rounds):
@@ -138,7 +139,7 @@ class Admission:
 
     async def _admit(
         self, tag: str, asked: Sequence[tuple[Grant, _Plan]], number: int
-    ) -> dict[str, Verdict]:
+    ) -> dict[Grant, Verdict]:
         """Ask the quotas that are next in the plans; returns the executions not admitted."""
         items = [
             (grant.execution_id, grant.epoch, [quota.name for quota in plan.quotas[number][1]])
@@ -152,12 +153,12 @@ class Admission:
         except (HoldfastError, TimeoutError):
             # The partition may have admitted them, so report that they did not start.
             return {
-                grant.execution_id: _unreachable(
+                grant: _unreachable(
                     plan.quotas[number][1][0], tuple(q for _, quotas in plan.quotas for q in quotas)
                 )
                 for grant, plan in asked
             }
-        held: dict[str, Verdict] = {}
+        held: dict[Grant, Verdict] = {}
         for (grant, plan), answer in zip(asked, answers, strict=True):
             if answer is not None:
                 # Those before admitted it, those after may have promised it a slot.
@@ -165,9 +166,7 @@ class Admission:
                 touched = tuple(quota for quotas in others for quota in quotas)
                 name, retry_at = answer
                 blocker = LimitRef.quota(name)
-                held[grant.execution_id] = Verdict(
-                    blocker=blocker, retry_at=retry_at, touched=touched
-                )
+                held[grant] = Verdict(blocker=blocker, retry_at=retry_at, touched=touched)
         return held
 
 

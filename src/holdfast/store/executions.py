@@ -33,7 +33,7 @@ from holdfast.model.states import State
 from holdfast.store import decode
 from holdfast.store.batches import Batches, accepted, refusals
 from holdfast.store.domain import Domain, Partitioned
-from holdfast.store.grants import Grant, Verdict, Wanted
+from holdfast.store.grants import Grant, Verdict, Wanted, verdict_args
 from holdfast.store.streams import frame_values
 from holdfast.store.valkey.call import refusal
 
@@ -325,15 +325,9 @@ class Executions(Domain):
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
     ) -> list[Claim]:
         """Lease admitted executions, and hold back the others."""
-        admitted: list[str] = []
-        held: list[str] = []
-        for grant, verdict in verdicts:
-            if verdict is None:
-                admitted += (grant.execution_id, str(grant.epoch))
-            else:
-                held += (grant.execution_id, str(grant.epoch), *verdict.args())
-        head = (wanted.request, wanted.worker, str(wanted.lease_ms), str(len(admitted) // 2))
-        rows = await self._call.write("hf_execution_activate_many", tag, *head, *admitted, *held)
+        args = verdict_args(verdicts)
+        head = (wanted.request, wanted.worker, str(wanted.lease_ms))
+        rows = await self._call.write("hf_execution_activate_many", tag, *head, *args)
         granted = {grant.execution_id: grant for grant, _ in verdicts}
         return decode.admitted(rows, wanted.request, granted, self._sealing)
 

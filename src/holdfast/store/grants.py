@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,7 +53,19 @@ class Verdict:
     touched: tuple[LimitRef, ...] = ()
 
     def args(self) -> tuple[str, str, str, str]:
-        """Return the arguments of activate.lua."""
+        """Return it as activate_many.lua takes it."""
         numbers = ("" if n is None else str(n) for n in (self.retry_at, self.after_ms))
         retry_at, after_ms = numbers
         return self.blocker.encode(), retry_at, after_ms, encode_all(self.touched)
+
+
+def verdict_args(verdicts: Iterable[tuple[Grant, Verdict | None]]) -> list[str]:
+    """Return grants with their verdicts as activate_many.lua takes them: those admitted first."""
+    admitted: list[str] = []
+    held: list[str] = []
+    for grant, verdict in verdicts:
+        if verdict is None:
+            admitted += (grant.execution_id, str(grant.epoch))
+        else:
+            held += (grant.execution_id, str(grant.epoch), *verdict.args())
+    return [str(len(admitted) // 2), *admitted, *held]

@@ -238,13 +238,17 @@ class Context:
         self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], retries: int
     ) -> Any:
         encoding = result_encoding(fn)
-
-        async def make() -> bytes:
-            with self.trace.step(name):
-                value = await try_step(fn, args, retries)
-                return encoding.encode_result(value, self._claim.kind, name)
-
-        return encoding.decode(await self._fetch(name, make, is_made=True))
+        try:
+            self.check()
+            result = self.journal.find(name)
+            if result is None:
+                with self.trace.step(name):
+                    value = await try_step(fn, args, retries)
+                    made = encoding.encode_result(value, self._claim.kind, name)
+                result = await self.record(name, made)
+        finally:
+            self.journal.settle()
+        return encoding.decode(result)
 
     @overload
     async def waitpoint(

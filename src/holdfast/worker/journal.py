@@ -33,6 +33,8 @@ class Journal:
         self._counts: dict[str, int] = {}
         self._outstanding = 0
         self._parallel = False
+        #: Whether the code has asked for all that earlier attempts recorded.
+        self._caught_up = not recorded
 
     def ask(self, name: str, *, parallel: bool = False) -> None:
         """Record that the code asks for a step; each name may be used once."""
@@ -117,11 +119,15 @@ class Journal:
 
     def _leftovers(self) -> list[str]:
         """Return the recorded steps that the code has not asked for."""
-        return [
+        if self._caught_up:
+            return []
+        left = [
             name
             for name in self._recorded
             if name not in self._asked and not name.startswith(_VERSION)
         ]
+        self._caught_up = not left
+        return left
 
     def _mismatch(self, problem: str, *, expected: list[str], found: str) -> JournalMismatch:
         return JournalMismatch(

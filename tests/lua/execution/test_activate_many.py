@@ -1,6 +1,8 @@
-"""hf_execution_activate, and grants."""
+"""hf_execution_activate_many, and grants."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from holdfast.model.executions import Lease
 from holdfast.model.limit_refs import LimitRef
@@ -10,7 +12,7 @@ from holdfast.store.grants import Grant, Verdict
 from holdfast.store.outboxes import Release, parse
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
-from tests.support.lifecycle import Dump, claim_one, create_one, state_of
+from tests.support.lifecycle import Dump, claim_one, create_one, create_together, state_of
 from tests.support.limits import grant_one, make_budget, make_quota, wanted
 
 
@@ -199,3 +201,66 @@ async def test_operators_can_prioritize_what_is_rate_limited(store: Store) -> No
     await store.executions.unblock(tag, [(execution_id, "q:q")])
     await grant_one(store, execution_id)
     await claim_one(store, first)
+
+
+async def test_many_are_granted_and_leased_together(store: Store) -> None:
+    """Each with its own input and limits, whatever else is particular about it."""
+    await make_quota(store, max_concurrent=9)
+    await make_budget(store)
+    items: list[dict[str, Any]] = [
+        {"quotas": ("q",), "input": b"1"},
+        {"quotas": ("q",), "budgets": ("b",), "input": b"2" * 500, "priority": 3},
+        {"budgets": ("b",), "requires": ("gpu",), "traceparent": f"00-{'a' * 32}-{'b' * 16}-01"},
+        {"quotas": ("q",), "tags": {"a": "b"}},
+        {"budgets": ("b",), "attempt_timeout_ms": 5_000},
+        {},
+    ]
+    ids = await create_together(store, *items)
+    tag = store.tag_of(ids[0])
+    asked = wanted(capabilities=["gpu"])
+    plain, grants = await store.executions.claim(tag, asked)
+    assert [claim.id for claim in plain] == ids[-1:]
+    claims = await store.executions.activate(tag, asked, [(grant, None) for grant in grants])
+    found = {claim.id: claim for claim in claims}
+    assert sorted(found) == sorted(ids[:-1])
+    for execution_id, item in zip(ids, items[:-1], strict=False):
+        claim = found[execution_id]
+        assert claim.lease == Lease(asked.request, 1, 0)
+        assert claim.budgets == item.get("budgets", ())
+        assert claim.quotas == item.get("quotas", ())
+        assert claim.input == item.get("input", b"null")
+        assert claim.priority == item.get("priority", 0)
+        assert claim.requires == item.get("requires", ())
+        assert claim.traceparent == item.get("traceparent")
+        assert (claim.timeout_at is None) == ("attempt_timeout_ms" not in item)
+        assert await state_of(store, execution_id) is State.ACTIVE
+
+
+async def test_a_grant_after_one_that_ran_out_has_an_epoch_of_its_own(
+    store: Store, clock: Clock
+) -> None:
+    """The first cannot be used any more."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    first, lost = await grant_one(store, execution_id)
+    await clock.advance_and_tick(5_000)
+    asked, grant = await grant_one(store, execution_id)
+    assert grant.epoch == 2
+    tag = store.tag_of(execution_id)
+    assert await store.executions.activate(tag, first, [(lost, None)]) == []
+    (claim,) = await store.executions.activate(tag, asked, [(grant, None)])
+    assert claim.lease == Lease(asked.request, 2, 0)
+    await store.executions.complete(execution_id, claim.lease, b"1")
+    assert await state_of(store, execution_id) is State.COMPLETED
+
+
+async def test_one_that_was_cancelled_during_its_grant_is_not_leased(store: Store) -> None:
+    """Its limits are told that it did not start."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    await store.executions.cancel(execution_id, "")
+    tag = store.tag_of(execution_id)
+    assert await store.executions.activate(tag, asked, [(grant, None)]) == []
+    (entry,) = await store.outboxes.read(tag)
+    assert parse(entry) == Release(execution_id, "1", "0", (LimitRef.quota("q"),))

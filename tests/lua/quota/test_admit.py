@@ -142,3 +142,26 @@ async def test_a_promise_that_nobody_uses_goes_to_the_next(store: Store, clock: 
     assert not await admit(store, "c", 2)
     await clock.advance_and_tick(1)
     assert await admit(store, "c", 3)
+
+
+async def test_many_that_just_fit_are_admitted_together(store: Store) -> None:
+    """Asked again with others, those that hold a slot count once."""
+    await make_quota(store, max_concurrent=4)
+    tag = store.quota_tag("q")
+    three = [(f"e{n}", 1, ["q"]) for n in range(3)]
+    assert await store.quotas.admit(tag, new_id(), three) == [None] * 3
+    five = [(f"e{n}", 1, ["q"]) for n in range(5)]
+    answers = await store.quotas.admit(tag, new_id(), five)
+    assert answers == [None] * 4 + [("q", None)]
+    found = await store.quotas.get("q")
+    assert (found.running, found.waiting) == (4, 1)
+
+
+async def test_one_whose_grant_is_over_is_refused_among_others(store: Store) -> None:
+    """The others are admitted."""
+    await make_quota(store, max_concurrent=4)
+    await release(store, "b", used=False)
+    items = [(name, 1, ["q"]) for name in "abc"]
+    answers = await store.quotas.admit(store.quota_tag("q"), new_id(), items)
+    assert [answer is None for answer in answers] == [True, False, True]
+    assert sorted(await store.quotas.holders("q", None, 10)) == ["a", "c"]

@@ -138,3 +138,15 @@ async def test_nothing_is_left_of_a_value_that_is_no_longer_used(store: Store, d
     await store.outboxes.clear(store.quota_tag("q"), entries)
     after = {key for key in dump() if ":admit:" not in key and not key.endswith(":meta")}
     assert after == {key for key in before if not key.endswith(":meta")}
+
+
+async def test_many_are_released_together(store: Store) -> None:
+    """Those of an earlier epoch, and of executions that hold nothing, release nothing."""
+    await make_quota(store, max_concurrent=3)
+    tag = store.quota_tag("q")
+    for execution_id, epoch in (("a", 1), ("b", 2), ("c", 1)):
+        assert await admit(store, execution_id, epoch)
+    assert not await admit(store, "d")
+    items = [(one, epoch, "1", ["q"]) for one, epoch in (("a", "1"), ("b", "1"), ("e", "1"))]
+    assert woken(await store.quotas.release(tag, items)) == ["d"]
+    assert await store.quotas.holders("q", None, 10) == ["b", "c"]

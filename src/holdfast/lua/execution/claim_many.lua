@@ -14,6 +14,30 @@
 -- Executions past their deadline are skipped; this bounds how many in one call.
 local MOST_PASSED_OVER = 2000
 
+--- Lease or grant an execution that was taken out of the ready sets; adds to `call.claimed` what the worker
+--- gets. Returns whether it may run.
+local function take(tag, id, stack, call)
+  local claimed = call.claimed
+  if first_claims.take(tag, id, stack, call.first, claimed) then return true end
+  local row, rec, is_grant = grants.take(tag, id, stack, call.limited), nil, nil
+  if not row then
+    row, rec, is_grant = claims.open(tag, id, call.request, call.worker, call.lease_ms, call.now)
+    if not row then return false end
+    local list = is_grant and call.granted or call.opened
+    list[#list + 1] = { id, rec }
+  end
+  claimed[#claimed + 1] = row
+  return true
+end
+
+--- Write what the claims have in common.
+local function close(tag, call)
+  first_claims.close(tag, call.first, call.claimed)
+  grants.close(tag, call.limited)
+  if #call.opened > 0 then claims.settle(tag, call.opened, call.now) end
+  if #call.granted > 0 then timers.arm_many(tag, call.granted, call.now) end
+end
+
 local function run(tag, args)
   local request, worker, max, lease_ms, tenant, lanes_csv, capabilities, kinds = unpack(args)
   local now = clock.now(tag)
@@ -26,37 +50,22 @@ local function run(tag, args)
   local left, taken = tonumber(max), 0
   local wanted = { lanes = lanes_csv, capabilities = capabilities, kinds = kinds, only = only, most = left }
   local open = lanes.open(tag, wanted, now)
-  local claimed, ids, opened, granted = { 'ok' }, {}, {}, {}
-  local first = first_claims.open(request, worker, tonumber(lease_ms), now)
-  local limited = grants.open(request, now)
+  local call = { request = request, worker = worker, lease_ms = tonumber(lease_ms), now = now }
+  call.claimed, call.opened, call.granted = { 'ok' }, {}, {}
+  call.first = first_claims.open(request, worker, call.lease_ms, now)
+  call.limited = grants.open(request, now)
+  local ids = {}
   for _ = 1, left + MOST_PASSED_OVER do
     if left == 0 then break end
     local id, stack = lanes.next(tag, open)
     if not id then break end
-    local leased = first_claims.take(tag, id, stack, first, claimed)
-    local row = not leased and grants.take(tag, id, stack, limited)
-    if row then
-      claimed[#claimed + 1] = row
-      leased = true
-    elseif not leased then
-      local claim, rec, grant = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
-      if claim then
-        local list = grant and granted or opened
-        claimed[#claimed + 1] = claim
-        list[#list + 1] = { id, rec }
-        leased = true
-      end
-    end
-    if leased then
+    if take(tag, id, stack, call) then
       taken, left = taken + 1, left - 1
       ids[taken] = id
     end
   end
   lanes.close(tag, open)
-  first_claims.close(tag, first, claimed)
-  grants.close(tag, limited)
-  if #opened > 0 then claims.settle(tag, opened, now) end
-  if #granted > 0 then timers.arm_many(tag, granted, now) end
+  close(tag, call)
   if taken > 0 then claims.remember(memory, ids) end
-  return claimed
+  return call.claimed
 end

@@ -15,7 +15,9 @@ end
 
 --- Whether everyone who asks may start: none holds a slot, none waits, and there is room for all. Then
 --- nothing is decided one by one.
-function admitting.admits_all(q) return not q.known and q.waiting == 0 and q.promised == 0 and quota.room(q) >= q.asking end
+function admitting.admits_all(q)
+  return not q.known and q.waiting == 0 and q.promised == 0 and quota.room(q) >= q.asking
+end
 
 --- Whether an execution may start now; nil if it has started under a later epoch: then the grant
 --- that asks is over.
