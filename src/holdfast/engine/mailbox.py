@@ -28,6 +28,13 @@ class Mailbox:
             self._opened[channel] = asyncio.ensure_future(opening)
         await asyncio.shield(self._opened[channel])
 
+    def is_open(self, tag: str) -> bool:
+        """Whether it listens on a partition."""
+        opened = self._opened.get(channels.mailbox(tag, self.process))
+        if opened is None or not opened.done() or opened.cancelled():
+            return False
+        return opened.exception() is None
+
     async def close(self) -> None:
         """Stop listening."""
         await asyncio.gather(*self._opened.values(), return_exceptions=True)

@@ -37,9 +37,12 @@ class Endings(ABC, Generic[T]):
 
     async def wait(self, execution_id: str, timeout_s: float | None) -> T:
         """Wait for the end; raises ResultNotReady after the timeout."""
-        outcome = await self.outcome(execution_id)
-        if outcome is not None:
-            return outcome
+        # A process that listens already asks and registers in one call, unless its time may be over
+        # before that is answered.
+        if timeout_s is not None or not self._mailboxes.listens_for(execution_id):
+            outcome = await self.outcome(execution_id)
+            if outcome is not None:
+                return outcome
         process = self._mailboxes.process
         try:
             async with (

@@ -25,6 +25,10 @@ class Waiters:
         """Stop listening."""
         await self._mailbox.close()
 
+    def listens_for(self, execution_id: str) -> bool:
+        """Whether notifications about an execution reach this process already."""
+        return self._mailbox.is_open(self._store.tag_of(execution_id))
+
     @contextlib.asynccontextmanager
     async def waiter(self, execution_id: str) -> AsyncIterator[asyncio.Event]:
         """Yield an event that every notification about an execution sets."""

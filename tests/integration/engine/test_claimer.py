@@ -75,7 +75,8 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(live: Engin
     asked: list[str | bytes] = []
 
     async def note(command: Command) -> None:
-        if command[1] == "hf_execution_claim_many":
+        # Services of the engine claim, too.
+        if command[1] == "hf_execution_claim_many" and command[5] == "w":
             asked.append(command[3])
 
     async with live.executions.claimer(worker="w") as claimer:
@@ -97,7 +98,8 @@ async def test_other_kinds_do_not_wake_a_claimer(live: Engine) -> None:
     asked: list[str | bytes] = []
 
     async def note(command: Command) -> None:
-        if command[1] == "hf_execution_claim_many":
+        # Services of the engine claim, too.
+        if command[1] == "hf_execution_claim_many" and command[5] == "w":
             asked.append(command[3])
 
     async with live.executions.claimer(worker="w", kinds=["ours"]) as claimer:

@@ -17,10 +17,15 @@ end
 --- A refusal if an id is taken or a lane accepts nothing, else nil. Members staged by this graph do not
 --- count as taken.
 function enrol.refusal(tag, graph, items)
-  local lanes = {}
+  local lanes, records = {}, {}
   for _, item in ipairs(items) do
     if lanes[item.lane] == nil then lanes[item.lane] = settings.lane(tag, item.lane) end
     if lanes[item.lane] == 'draining' then return reply.no('lane_draining', 'lane', item.lane) end
+    records[#records + 1] = keys.record(tag, item.id)
+  end
+  -- Most are new, which one question tells.
+  if #records == 0 or server.call('EXISTS', unpack(records)) == 0 then return nil end
+  for _, item in ipairs(items) do
     local found = record.get(tag, item.id, 'state', 'graph')
     if found[1] and not (found[1] == 'staged' and found[2] == graph) then
       return reply.no('id_conflict', 'id', item.id)
