@@ -124,6 +124,8 @@ class _Run:
         """Run and judge it; nothing of it goes on afterwards."""
         try:
             await self._run()
+        except Exception:  # noqa: BLE001 - whatever it is, it is found and kept
+            self._verdict.problems.append(f"the seed broke off: {traceback.format_exc()}")
         finally:
             for process in (*self._world.processes, *self._world.dead):
                 process.kill()
