@@ -25,7 +25,7 @@ from tests.chaos.seeded import attempts
 from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.evidence import Evidence
 from tests.chaos.seeded.faults import FAULTS
-from tests.chaos.seeded.history import History, Ledger
+from tests.chaos.seeded.history import History, Ledger, Status
 from tests.chaos.seeded.processes import Job, Kind, Process, Real, Simulated, worker_job
 from tests.chaos.seeded.schedule import Schedule
 from tests.chaos.seeded.topology import PREFIX, RAW_ERRORS, Topology
@@ -40,6 +40,8 @@ CALLS = 20
 DRAIN_S = 240.0
 #: How often servers may go away by themselves, as those of a starved cluster do.
 _PEACES = 5
+#: How long queues remember who settled a delivery, by the clock of the store.
+_SETTLED_MS = 30_000
 _OPEN = ("waiting", "delayed", "active", "rate_limited", "suspended", "blocked")
 _PATIENT = StoreSettings(fake_clock=True, call_timeout_ms=30_000, codec=None)
 
@@ -266,12 +268,21 @@ class _Run:
         dump = self._dumped = await self._dump()
         for text in violations(dump, self._clock.now_ms):
             yield text
+        self._doubt_acks()
         replayed = {call.key for call in self._verdict.history.of("replay")}
         for text in attempts.judge(self._verdict.ledger, replayed):
             yield text
         for workload in self._workloads:
             async for text in workload.check(self._engine, dump):
                 yield f"{workload.title()}: {text}"
+
+    def _doubt_acks(self) -> None:
+        """Take back what the store says of deliveries that it forgot as the clock went forward."""
+        for call in self._verdict.history.of("ack"):
+            if call.error == "stale_delivery" and self._clock.jumped(
+                call.began, call.ended, _SETTLED_MS
+            ):
+                call.status = Status.UNKNOWN
 
     async def _dump(self) -> dict[str, Any]:
         """Return all keys; once more if a server went away meanwhile."""
