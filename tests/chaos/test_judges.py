@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -17,7 +18,7 @@ from tests.chaos.seeded.evidence import Evidence
 from tests.chaos.seeded.faults import FAULTS
 from tests.chaos.seeded.history import Call, History, Ledger, Note, Status, happened
 from tests.chaos.seeded.seed import Verdict
-from tests.chaos.seeded.workload import queues, streams, tasks
+from tests.chaos.seeded.workload import queues, splits, streams, tasks
 
 OK, FAILED, UNKNOWN = Status.OK, Status.FAILED, Status.UNKNOWN
 
@@ -92,6 +93,17 @@ def test_two_acks_of_one_message_are_found() -> None:
     twice = {"a": [call(OK, handle="h1"), call(OK, handle="h2")]}
     assert "two handles" in queues._judge_acks(stats, twice)[0]
     assert queues._judge_acks(stats, {"a": [call(FAILED, handle="h1")]}) != []
+
+
+def test_a_generation_that_goes_back_is_found() -> None:
+    def split(key: str, began: float, ended: float, generation: int) -> Call:
+        answer = SimpleNamespace(generation=generation)
+        return Call("p0", "split", key, began, {}, ended, OK, answer=answer)
+
+    one, two = split("a", 1.0, 2.0, 5), split("b", 1.5, 1.8, 6)
+    # The repeated call has the answer of the first one, which was under way with the other.
+    assert splits._order([one, two, split("a", 2.1, 2.2, 5)]) == []
+    assert splits._order([one, two, split("c", 2.1, 2.2, 5)]) == ["generation 5 came after 6"]
 
 
 def test_a_lost_frame_is_found() -> None:
