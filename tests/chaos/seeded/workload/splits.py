@@ -63,7 +63,7 @@ class Splits(Workload):
 
 
 def _order(calls: list[Call]) -> list[str]:
-    """Return where a later change has an earlier generation; repeated calls began with the first."""
+    """Return which changes go back; a call that is repeated began with the first of them."""
     began: dict[str, float] = {}
     for call in calls:
         began[call.key] = min(call.began, began.get(call.key, call.began))
