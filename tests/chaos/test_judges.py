@@ -152,6 +152,16 @@ def test_a_failing_seed_keeps_what_explains_it(tmp_path: Path) -> None:
     assert '"what": "began"' in texts["notes.jsonl"]
 
 
+def test_a_seed_on_a_starved_machine_has_no_verdict() -> None:
+    unfinished = Verdict(schedule.draw(7, "pair"), problems=["work did not end: TimeoutError"])
+    assert "1 VIOLATIONS" in str(unfinished)
+    unfinished.stalled_s = 5.0
+    assert "STARVED for 5 s" in str(unfinished)
+    assert list(table.parse([str(unfinished)])) == []
+    lost = Verdict(schedule.draw(7, "pair"), problems=["tasks: lost"], stalled_s=5.0)
+    assert "1 VIOLATIONS" in str(lost)
+
+
 def test_the_table_counts_seeds_calls_and_faults() -> None:
     good = Verdict(schedule.draw(7, "pair"), calls=Counter(ok=40, failed=2, unknown=1))
     bad = Verdict(schedule.draw(8, "single"), calls=Counter(ok=10), problems=["lost"])

@@ -34,7 +34,7 @@ class Line:
 
 
 def parse(lines: Iterable[str]) -> Iterator[Line]:
-    """Return the seeds among the lines."""
+    """Return the seeds among the lines, without those that the machine starved."""
     for text in lines:
         if match := _LINE.match(text):
             faults = (re.sub(r"x\d+$", "", fault) for fault in match["faults"].split(","))
