@@ -73,6 +73,7 @@ class Verdict:
             self.stalled_s > STARVED_S
             and "TimeoutError" in self.problems[0]
             and self.problems[0].startswith((_UNFINISHED, _BROKEN_OFF))
+            and not any("lost" in problem for problem in self.problems)
         )
 
     def __str__(self) -> str:
