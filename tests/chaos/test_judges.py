@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from holdfast.model.queues import GroupStats
-from tests.chaos.seeded import attempts, schedule
+from holdfast.store.store import Store
+from tests.chaos.seeded import attempts, schedule, table
+from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.evidence import Evidence
 from tests.chaos.seeded.faults import FAULTS
 from tests.chaos.seeded.history import Call, History, Ledger, Note, Status, happened
 from tests.chaos.seeded.seed import Verdict
-from tests.chaos.seeded.workload import queues, streams, tasks
+from tests.chaos.seeded.workload import queues, splits, streams, tasks
 
 OK, FAILED, UNKNOWN = Status.OK, Status.FAILED, Status.UNKNOWN
 
@@ -91,6 +95,17 @@ def test_two_acks_of_one_message_are_found() -> None:
     assert queues._judge_acks(stats, {"a": [call(FAILED, handle="h1")]}) != []
 
 
+def test_a_generation_that_goes_back_is_found() -> None:
+    def split(key: str, began: float, ended: float, generation: int) -> Call:
+        answer = SimpleNamespace(generation=generation)
+        return Call("p0", "split", key, began, {}, ended, OK, answer=answer)
+
+    one, two = split("a", 1.0, 2.0, 5), split("b", 1.5, 1.8, 6)
+    # The repeated call has the answer of the first one, which was under way with the other.
+    assert splits._order([one, two, split("a", 2.1, 2.2, 5)]) == []
+    assert splits._order([one, two, split("c", 2.1, 2.2, 5)]) == ["generation 5 came after 6"]
+
+
 def test_a_lost_frame_is_found() -> None:
     assert list(streams._judge([], set())) == []
     assert "lacks frames" in next(streams._judge([], {2}))
@@ -135,3 +150,37 @@ def test_a_failing_seed_keeps_what_explains_it(tmp_path: Path) -> None:
     assert texts["keys.txt"] == "hf:{g}:a b'1'\n"
     assert '"client": "p0"' in texts["calls.jsonl"]
     assert '"what": "began"' in texts["notes.jsonl"]
+
+
+def test_a_seed_on_a_starved_machine_has_no_verdict() -> None:
+    unfinished = Verdict(schedule.draw(7, "pair"), problems=["work did not end: TimeoutError"])
+    assert "1 VIOLATIONS" in str(unfinished)
+    unfinished.stalled_s = 5.0
+    assert "STARVED for 5 s" in str(unfinished)
+    assert list(table.parse([str(unfinished)])) == []
+    lost = Verdict(schedule.draw(7, "pair"), problems=["tasks: lost"], stalled_s=5.0)
+    assert "1 VIOLATIONS" in str(lost)
+
+
+def test_the_table_counts_seeds_calls_and_faults() -> None:
+    good = Verdict(schedule.draw(7, "pair"), calls=Counter(ok=40, failed=2, unknown=1))
+    bad = Verdict(schedule.draw(8, "single"), calls=Counter(ok=10), problems=["lost"])
+    lines = list(table.parse([str(good), "    a problem", str(bad)]))
+    assert [(line.seed, line.topology, line.ok, line.is_right) for line in lines] == [
+        (7, "pair", 40, True),
+        (8, "single", 10, False),
+    ]
+    assert lines[0].faults == {name for _, name in good.schedule.faults}
+    rendered = list(table.render(lines))
+    assert "| seeds | 1 | 1 | 0 |" in rendered
+    assert "| seeds with violations | 1 | 0 | 0 |" in rendered
+    assert "| calls acknowledged | 10 | 40 | 0 |" in rendered
+
+
+def test_an_ack_is_doubted_only_if_the_clock_went_forward_meanwhile() -> None:
+    clock = StoreClock(cast("Store", None), [])
+    clock.jumps.append((2.0, 3.0, 120_000))
+    assert clock.jumped(1.0, 2.5, 30_000)
+    assert not clock.jumped(3.5, 4.0, 30_000)
+    clock.jumps[0] = (2.0, 3.0, -120_000)
+    assert not clock.jumped(1.0, 2.5, 30_000)

@@ -11,9 +11,12 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from holdfast.model.api_keys import new_secret
 from holdfast.server.http import app, connections, pipeline
+from holdfast.server.http.declare import Route
 from holdfast.testing.polling import wait_for
 from tests.server.conftest import Serve, Site
 
@@ -89,6 +92,31 @@ async def test_a_body_that_comes_too_slowly_is_refused(
         status, body = await caller.answer()
     assert status == 400
     assert b"did not arrive within" in body
+
+
+async def test_a_caller_who_leaves_within_a_body_gets_no_answer(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call has an end nevertheless, and nothing else gives an answer without a body."""
+    answer = pipeline.Pipeline._answer
+    answers: list[tuple[int, bytes, bool]] = []
+
+    async def noted(self: pipeline.Pipeline, request: Request, route: Route) -> Response:
+        response = await answer(self, request, route)
+        has_left = await request.is_disconnected()
+        answers.append((response.status_code, bytes(response.body), has_left))
+        return response
+
+    async def has_ended() -> bool:
+        return bool(answers)
+
+    monkeypatch.setattr(pipeline.Pipeline, "_answer", noted)
+    async with calling(site) as caller:
+        await caller.say(SIGNAL + b"content-length: 100\r\n\r\n{")
+        await still_serves(site)
+        answers.clear()
+    await wait_for(has_ended)
+    assert answers == [(400, b"", True)]
 
 
 async def test_a_caller_who_is_slow_after_the_answer_is_left(

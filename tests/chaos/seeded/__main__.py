@@ -12,25 +12,37 @@ from random import Random
 
 from tests.chaos.seeded import schedule, seed
 from tests.chaos.seeded.cluster import Cluster
+from tests.chaos.seeded.seed import Verdict
 from tests.chaos.seeded.topology import Pair, Single, Topology, open_topology
 
 TOPOLOGIES: dict[str, type[Topology]] = {kind.name: kind for kind in (Single, Pair, Cluster)}
 
 
-async def run(topology: str, seeds: list[int], folder: Path, only: list[str]) -> int:
-    """Run seeds on one topology; returns how many found something."""
+async def run(topology: str, seeds: list[int], given: argparse.Namespace) -> int:
+    """Run seeds on one topology, some at once; returns how many found something."""
+    lanes = (seeds[n :: given.at_once] for n in range(given.at_once))
+    return sum(await asyncio.gather(*(_run(topology, own, given) for own in lanes if own)))
+
+
+async def _run(topology: str, seeds: list[int], given: argparse.Namespace) -> int:
+    """Run seeds one after the other, on servers of their own."""
     found = 0
     async with open_topology(TOPOLOGIES[topology], Random(seeds[0])) as servers:
         for number in seeds:
-            verdict = await seed.run(schedule.draw(number, topology, only), servers)
-            print(verdict, flush=True)
-            if verdict.problems:
-                found += 1
-                place = verdict.keep(folder)
-                for problem in verdict.problems[:10]:
-                    print(f"    {problem}")
-                print(f"    kept in {place}; again: make chaos SEED={number} TOPOLOGY={topology}")
+            verdict = await seed.run(schedule.draw(number, topology, given.only), servers)
+            found += bool(verdict.problems) and not verdict.is_starved
+            _report(verdict, given.folder)
     return found
+
+
+def _report(verdict: Verdict, folder: Path) -> None:
+    print(verdict, flush=True)
+    if verdict.problems:
+        place = verdict.keep(folder)
+        for problem in verdict.problems[:10]:
+            print(f"    {problem}")
+        number, topology = verdict.schedule.seed, verdict.schedule.topology
+        print(f"    kept in {place}; again: make chaos SEED={number} TOPOLOGY={topology}")
 
 
 def main() -> None:
@@ -42,9 +54,13 @@ def main() -> None:
     parser.add_argument("--topology", choices=list(TOPOLOGIES), help="by default all")
     parser.add_argument("--only", action="append", default=[], help="a workload, by its name")
     parser.add_argument("--no-ack", action="store_true", help="see what replication loses")
+    parser.add_argument("--at-once", type=int, default=1, help="how many seeds run side by side")
     parser.add_argument("--folder", type=Path, default=Path("chaos-failures"))
     given = parser.parse_args()
-    logging.basicConfig(level=logging.CRITICAL)
+    logger = logging.getLogger("holdfast")
+    # A failing seed keeps what was logged.
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
     if given.no_ack:
         for kind in TOPOLOGIES.values():
             kind.ack = ""
@@ -55,9 +71,7 @@ def main() -> None:
         first = secrets.randbelow(1_000_000) if given.first is None else given.first
         every = range(first, first + given.seeds)
         shares = {name: list(every[n :: len(topologies)]) for n, name in enumerate(topologies)}
-    found = sum(
-        asyncio.run(run(name, own, given.folder, given.only)) for name, own in shares.items() if own
-    )
+    found = sum(asyncio.run(run(name, own, given)) for name, own in shares.items() if own)
     sys.exit(found > 0)
 
 

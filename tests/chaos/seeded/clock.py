@@ -20,6 +20,8 @@ class StoreClock:
         self._store = store
         self._queues = queues
         self.shift_ms = 0
+        #: When the clock went forward, from and to, and by how much.
+        self.jumps: list[tuple[float, float, int]] = []
         #: The latest time that there was.
         self._latest_ms = 0
 
@@ -32,7 +34,15 @@ class StoreClock:
         """Move the time, forward or back, as far as the servers answer."""
         self.shift_ms += ms
         self._latest_ms = max(self._latest_ms, self.shift_ms)
+        began = time.monotonic()
         await asyncio.gather(*map(self._set, self.places))
+        self.jumps.append((began, time.monotonic(), ms))
+
+    def jumped(self, began: float, ended: float, least_ms: int) -> bool:
+        """Whether the clock went forward that far within a time."""
+        return any(
+            ms >= least_ms and start < ended and began < end for start, end, ms in self.jumps
+        )
 
     async def catch_up(self) -> None:
         """Return to the latest time that there was, after jumps back."""

@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,12 @@ from tests.chaos.seeded.topology import Server
 _FORMAT = "%(asctime)s.%(msecs)03d %(levelname)s %(threadName)s %(name)s: %(message)s"
 
 
+#: The log of the seed under way; threads without one may belong to any.
+_log: ContextVar[_Lines | None] = ContextVar("_log", default=None)
+
+
 class _Lines(logging.Handler):
-    """A log in memory."""
+    """A log in memory, of one seed of those that run at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +32,8 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a line."""
-        self.lines.append(self.format(record))
+        if _log.get() in (self, None):
+            self.lines.append(self.format(record))
 
 
 class Evidence:
@@ -43,16 +49,13 @@ class Evidence:
     def listening(self) -> Iterator[None]:
         """Keep what processes within this one log."""
         logger = logging.getLogger("holdfast")
-        before = logger.level, logger.propagate
         logger.addHandler(self._lines)
-        logger.setLevel(logging.INFO)
-        logger.propagate = False
+        before = _log.set(self._lines)
         try:
             yield
         finally:
+            _log.reset(before)
             logger.removeHandler(self._lines)
-            logger.setLevel(before[0])
-            logger.propagate = before[1]
 
     def gather(self, processes: Path, dump: Mapping[str, Any]) -> None:
         """Take all logs and keys, of processes that log to a folder."""

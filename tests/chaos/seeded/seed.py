@@ -25,7 +25,7 @@ from tests.chaos.seeded import attempts
 from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.evidence import Evidence
 from tests.chaos.seeded.faults import FAULTS
-from tests.chaos.seeded.history import History, Ledger
+from tests.chaos.seeded.history import History, Ledger, Status
 from tests.chaos.seeded.processes import Job, Kind, Process, Real, Simulated, worker_job
 from tests.chaos.seeded.schedule import Schedule
 from tests.chaos.seeded.topology import PREFIX, RAW_ERRORS, Topology
@@ -40,6 +40,12 @@ CALLS = 20
 DRAIN_S = 240.0
 #: How often servers may go away by themselves, as those of a starved cluster do.
 _PEACES = 5
+#: A worker that stands still for longer than its leases does not get on.
+STARVED_S = 2.0
+_PULSE_S = 0.05
+_UNFINISHED, _BROKEN_OFF = "work did not end", "the seed broke off"
+#: How long queues remember who settled a delivery, by the clock of the store.
+_SETTLED_MS = 30_000
 _OPEN = ("waiting", "delayed", "active", "rate_limited", "suspended", "blocked")
 _PATIENT = StoreSettings(fake_clock=True, call_timeout_ms=30_000, codec=None)
 
@@ -57,12 +63,26 @@ class Verdict:
     #: What struck, with the time.
     log: list[str] = field(default_factory=list)
     evidence: Evidence | None = None
+    #: For how long this process stood still at most, because others had the processor.
+    stalled_s: float = 0.0
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether it says nothing: work did not end in time where nothing could run in time."""
+        return (
+            self.stalled_s > STARVED_S
+            and "TimeoutError" in self.problems[0]
+            and self.problems[0].startswith((_UNFINISHED, _BROKEN_OFF))
+            and not any("lost" in problem for problem in self.problems)
+        )
 
     def __str__(self) -> str:
         faults = Counter(name for _, name in self.schedule.faults)
         named = ",".join(f"{name}x{n}" if n > 1 else name for name, n in sorted(faults.items()))
         calls = "/".join(str(self.calls[status]) for status in ("ok", "failed", "unknown"))
         verdict = f"{len(self.problems)} VIOLATIONS" if self.problems else "ok"
+        if self.problems and self.is_starved:
+            verdict = f"STARVED for {self.stalled_s:.0f} s"
         words = (f"seed {self.schedule.seed:>6}", f"{self.schedule.topology:<7}", f"{calls:<13}")
         return "  ".join([*words, f"{self.took_s:5.1f} s", verdict, named])
 
@@ -122,14 +142,27 @@ class _Run:
 
     async def run(self) -> None:
         """Run and judge it; nothing of it goes on afterwards."""
+        pulse = asyncio.ensure_future(self._feel_pulse())
         try:
             await self._run()
+        except Exception:  # noqa: BLE001 - whatever it is, it is found and kept
+            self._verdict.problems.append(f"{_BROKEN_OFF}: {traceback.format_exc()}")
         finally:
+            pulse.cancel()
             for process in (*self._world.processes, *self._world.dead):
                 process.kill()
             self._verdict.log = self._world.log
             if self._verdict.problems and self._verdict.evidence is not None:
                 self._verdict.evidence.gather(self._folder, self._dumped)
+
+    async def _feel_pulse(self) -> None:
+        """Notice how long this process stands still."""
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            await asyncio.sleep(_PULSE_S)
+            late_s = loop.time() - began - _PULSE_S
+            self._verdict.stalled_s = max(self._verdict.stalled_s, late_s)
 
     async def _run(self) -> None:
         for workload in self._workloads:
@@ -229,7 +262,7 @@ class _Run:
                 await self._topology.settle()
             except (HoldfastError, TimeoutError) as error:
                 why = "".join(traceback.format_exception(error))
-                self._verdict.problems.append(f"work did not end: {why}")
+                self._verdict.problems.append(f"{_UNFINISHED}: {why}")
                 return
             else:
                 return
@@ -264,12 +297,21 @@ class _Run:
         dump = self._dumped = await self._dump()
         for text in violations(dump, self._clock.now_ms):
             yield text
+        self._doubt_acks()
         replayed = {call.key for call in self._verdict.history.of("replay")}
         for text in attempts.judge(self._verdict.ledger, replayed):
             yield text
         for workload in self._workloads:
             async for text in workload.check(self._engine, dump):
                 yield f"{workload.title()}: {text}"
+
+    def _doubt_acks(self) -> None:
+        """Take back what the store says of deliveries that it forgot as the clock went forward."""
+        for call in self._verdict.history.of("ack"):
+            if call.error == "stale_delivery" and self._clock.jumped(
+                call.began, call.ended, _SETTLED_MS
+            ):
+                call.status = Status.UNKNOWN
 
     async def _dump(self) -> dict[str, Any]:
         """Return all keys; once more if a server went away meanwhile."""

@@ -53,7 +53,7 @@ class Splits(Workload):
                 yield f"generation {split.generation} has two contents"
             if _blue(split) != call.facts["blue"]:
                 yield f"{call.key} set blue to {call.facts['blue']}, and is answered {split}"
-        for text in _order(calls):
+        for text in _order(list(self.history.of("split"))):
             yield text
         last = (await engine.deployments.get(_REF)).split
         if last.generation < max(shares, default=0):
@@ -63,13 +63,17 @@ class Splits(Workload):
 
 
 def _order(calls: list[Call]) -> list[str]:
-    """A call that begins after another has ended has a later generation, unless it is repeated."""
+    """Return which changes go back; a call that is repeated began with the first of them."""
+    began: dict[str, float] = {}
+    for call in calls:
+        began[call.key] = min(call.began, began.get(call.key, call.began))
     return [
         f"generation {two.answer.generation} came after {one.answer.generation}"
         for one in calls
         for two in calls
-        if one.ended < two.began
-        and one.key != two.key
+        if one.is_ok
+        and two.is_ok
+        and one.ended < began[two.key]
         and two.answer.generation < one.answer.generation
     ]
 
