@@ -20,13 +20,8 @@ from tools.mutants import machines
 from tools.mutants.drawing import Mutant, drawn, harmless
 from tools.mutants.trials import Reach, Trials
 
-#: Tests that call functions in this process; the ones of other folders start processes.
-TESTS = (
-    "tests/lua",
-    "tests/integration/engine",
-    "tests/integration/queues",
-    "tests/integration/routing",
-)
+#: Tests that call functions one by one.
+TESTS = ("tests/lua",)
 
 
 def main() -> None:

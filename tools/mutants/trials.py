@@ -12,6 +12,7 @@ import shutil
 import signal
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -176,12 +177,15 @@ def forked(work: Callable[[], bool], limit_s: float) -> bool:
 def _be_child(work: Callable[[], bool], folder: str) -> None:
     """Do the work and end, without the clean-up that belongs to the parent."""
     tempfile.tempdir = folder
-    quiet = os.open(os.devnull, os.O_WRONLY)
+    loud, quiet = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     code = 1
     try:
         code = 0 if work() else 1
+    except BaseException:
+        # Failed tests do not come so far.
+        os.write(loud, traceback.format_exc().encode())
     finally:
         _end_children(os.getpid())
         os._exit(code)
