@@ -1,8 +1,8 @@
 """Draw mutants, let the tests judge them, report.
 
 One line for each mutant; the survivors are printed at the end, with their differences. A mutant is
-judged by the tests that run the changed block, the test file of its function first, until one
-fails. What survives them meets the property machines, unless --no-machines.
+judged by the tests near it until one fails. What survives them is judged by all tests of functions
+that run the changed block, then by the property machines; --quick leaves both out.
 """
 
 from __future__ import annotations
@@ -18,15 +18,11 @@ import pytest
 
 from tools.mutants import machines
 from tools.mutants.drawing import Mutant, drawn, harmless
+from tools.mutants.nearness import near
 from tools.mutants.trials import Reach, Trials
 
-#: Tests that call functions in this process; the ones of other folders start processes.
-TESTS = (
-    "tests/lua",
-    "tests/integration/engine",
-    "tests/integration/queues",
-    "tests/integration/routing",
-)
+#: Tests that call functions one by one.
+TESTS = ("tests/lua",)
 
 
 def main() -> None:
@@ -36,7 +32,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="skip the ones before this one")
     parser.add_argument("--only", type=int, nargs="*", help="judge these numbers only")
-    parser.add_argument("--no-machines", dest="machines", action="store_false")
+    parser.add_argument("--quick", action="store_true", help="only ask the tests near a mutant")
     parser.add_argument("--reach", type=Path, help="keep in a file which tests run what")
     parser.add_argument("--json", type=Path, help="write what was seen to a file")
     options = parser.parse_args()
@@ -48,16 +44,15 @@ def main() -> None:
 
 def run(trials: Trials, options: argparse.Namespace) -> None:
     """Judge every mutant that was drawn."""
-    reach = trials.reach(options.reach)
-    print(f"{len(reach.took_s)} tests in {sum(reach.took_s.values()):.0f} s", flush=True)
-    harmless_one = harmless()
-    if not trials.survives(harmless_one, reach.of(harmless_one)):
+    reach = None if options.quick else trials.reach(options.reach)
+    unchanged = harmless()
+    if not trials.survives(unchanged, trials.beginning(near(unchanged))):
         sys.exit("the tests fail without a change: no mutant can be judged")
     seen: list[dict[str, Any]] = []
     for number, mutant in enumerate(drawn(options.count, options.seed)):
         if number < options.first or (options.only and number not in options.only):
             continue
-        seen.append(_judged(number, mutant, trials, reach, with_machines=options.machines))
+        seen.append(_judged(number, mutant, trials, reach))
         if options.json:
             options.json.write_text(json.dumps(seen, indent=2) + "\n")
     survivors = [one for one in seen if one["verdict"] == "survived"]
@@ -67,17 +62,16 @@ def run(trials: Trials, options: argparse.Namespace) -> None:
     print(f"\n{killed} of {len(seen)} killed ({killed / max(1, len(seen)):.1%})")
 
 
-def _judged(
-    number: int, mutant: Mutant, trials: Trials, reach: Reach, *, with_machines: bool
-) -> dict[str, Any]:
+def _judged(number: int, mutant: Mutant, trials: Trials, reach: Reach | None) -> dict[str, Any]:
     """Judge one mutant, and print its line."""
     started = time.monotonic()
-    tests = reach.of(mutant)
+    tests = trials.beginning(near(mutant))
     survived = trials.survives(mutant, tests)
-    judges = f"{len(tests)} tests"
-    if survived and with_machines:
-        survived = machines.survives(mutant)
-        judges += " and machines"
+    judges = f"{len(tests)} near"
+    if survived and reach:
+        others = [test for test in reach.of(mutant) if test not in tests]
+        survived = trials.survives(mutant, others) and machines.survives(mutant)
+        judges += f", {len(others)} others, machines"
     verdict = "survived" if survived else "killed"
     print(
         f"{number:>4} {verdict:<8} {mutant.kind:<13} {mutant.place} "

@@ -6,12 +6,14 @@ Each trial has servers and a folder of its own, which end with it.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
 import signal
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,7 +43,7 @@ class Reach:
     took_s: dict[str, float] = field(default_factory=dict)
 
     def of(self, mutant: Mutant) -> list[str]:
-        """Return the tests that run the changed block, the likeliest and quickest first."""
+        """Return the tests that run the changed block, the quickest first."""
         blocks = reaching.blocks_of(mutant.source, mutant.before)
         mark = blocks.at(mutant.at)
         if mark is None:
@@ -49,9 +51,7 @@ class Reach:
         else:
             marks = [mark]
         tests = {test for one in marks for test in self.tests_of.get(one, ())}
-        folder, _, name = mutant.source.rpartition("/")
-        own = f"tests/lua/{folder}/test_{name}"
-        return sorted(tests, key=lambda test: (not test.startswith(own), self.took_s[test]))
+        return sorted(tests, key=lambda test: self.took_s[test])
 
 
 class Trials:
@@ -95,25 +95,30 @@ class Trials:
                 raise SystemExit("tests fail with a library that marks blocks")
             return Reach(**json.loads(path.read_text()))
 
+    def beginning(self, starts: list[str]) -> list[str]:
+        """Return the tests whose paths begin like this, in the order of the beginnings."""
+        found = [test for start in starts for test in self._items if test.startswith(start)]
+        return list(dict.fromkeys(found))
+
     def survives(self, mutant: Mutant, tests: list[str], limit_s: float = LIMIT_S) -> bool:
         """Return whether tests pass with a mutant."""
         return forked(lambda: self._judge(mutant, tests), limit_s=limit_s)
 
     def _judge(self, mutant: Mutant, tests: list[str]) -> bool:
         with changed(mutant):
-            return all(self._passes(test) for test in tests)
+            return all(passes for _, passes in self._run(tests))
 
     def _record(self, path: Path) -> bool:
         reach = Reach()
         with _sources(reaching.marked(library.sources())):
-            for test in self._items:
-                started = time.monotonic()
-                passes = self._passes(test)
+            started = time.monotonic()
+            for test, passes in self._run(list(self._items)):
                 marks = self._marks()
                 if passes:
                     reach.took_s[test] = time.monotonic() - started
                     for mark in marks:
                         reach.tests_of.setdefault(mark, []).append(test)
+                started = time.monotonic()
         path.write_text(json.dumps({"tests_of": reach.tests_of, "took_s": reach.took_s}))
         return bool(reach.took_s)
 
@@ -127,12 +132,14 @@ class Trials:
                 return []  # The test has flushed the library, or loaded another one.
         return [mark.decode() for mark in found]
 
-    def _passes(self, test: str) -> bool:
-        self._failed = False
-        item = self._items[test]
-        # With a next item, whichever it is, the servers of the session stay.
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=item)
-        return not self._failed
+    def _run(self, tests: list[str]) -> Iterator[tuple[str, bool]]:
+        """Run tests; yields each and whether it passes."""
+        for test, following in itertools.zip_longest(tests, tests[1:]):
+            self._failed = False
+            item, after = self._items[test], self._items.get(following)
+            # What both need stays, such as the servers of the session.
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+            yield test, not self._failed
 
 
 @contextlib.contextmanager
@@ -176,12 +183,15 @@ def forked(work: Callable[[], bool], limit_s: float) -> bool:
 def _be_child(work: Callable[[], bool], folder: str) -> None:
     """Do the work and end, without the clean-up that belongs to the parent."""
     tempfile.tempdir = folder
-    quiet = os.open(os.devnull, os.O_WRONLY)
+    loud, quiet = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     code = 1
     try:
         code = 0 if work() else 1
+    except BaseException:  # noqa: BLE001 - a child must not go on as its parent
+        # Failed tests do not come so far.
+        os.write(loud, traceback.format_exc().encode())
     finally:
         _end_children(os.getpid())
         os._exit(code)
