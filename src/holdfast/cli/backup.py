@@ -55,7 +55,9 @@ def restore(
     name: NameOption = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", help="From append-only files, as of this time: 15m, 2026-01-31T12:00."),
+        typer.Option(
+            "--at", help="From append-only files, as of this time: 15m, 2026-01-31T12:00."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Remove what the store has.")] = False,
     store: StoreOption = None,
