@@ -51,10 +51,8 @@ docs: $(DOCS) ## build the documentation site into build/docs/site
 sbom: $(READY) ## write the bill of materials into build/sbom.json
 	@$(BIN)/python tools/sbom.py
 
-audit: ## look for known vulnerabilities of what is locked; needs the network
-	@test -d $(VENV)/audit || $(PYTHON) -m venv $(VENV)/audit
-	@$(VENV)/audit/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-audit.lock
-	@$(VENV)/audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements.lock
+audit: $(READY) ## look for known vulnerabilities of what is locked; needs the network
+	@$(BIN)/python tools/audit.py
 
 fmt: $(READY) ## format the code and fix what can be fixed
 	@$(BIN)/ruff check -q --fix-only .

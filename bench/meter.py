@@ -1,4 +1,4 @@
-"""Reads what a store's server says of itself: memory, time in functions, calls, its longest call."""
+"""What a store's server says of itself: memory, calls of functions, their time, the longest."""
 
 from __future__ import annotations
 

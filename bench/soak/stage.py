@@ -117,8 +117,8 @@ class Stage:
 @contextlib.asynccontextmanager
 async def open_stage(folder: Path) -> AsyncIterator[Stage]:
     """Run all processes, with a store that syncs every write."""
-    options = ("--appendonly", "yes", "--appendfsync", "always")
-    options += ("--auto-aof-rewrite-min-size", _REWRITE)
+    options = ["--appendonly", "yes", "--appendfsync", "always"]
+    options += ["--auto-aof-rewrite-min-size", _REWRITE]
     ports = {name: free_port() for name in (STEADY[0], MORTAL[0])}
     with start_server(*options, folder=folder) as valkey, (folder / "log").open("ab") as log:
         stage = Stage(folder, log, valkey, ports, {})

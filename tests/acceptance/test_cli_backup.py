@@ -49,5 +49,9 @@ def test_a_store_goes_back_to_a_time(tmp_path: Path) -> None:
     assert (code, made["at"][:19]) == (0, at[:19])
     code, shown = run(tmp_path, "show", submitted["id"], "--store", f"embedded://{two}")
     assert (code, submitted["id"] in json.dumps(shown)) == (0, True)
-    for further in ((f"embedded://{two}",), ("valkey://nowhere",), (f"embedded://{two}", "--force")):
+    for further in (
+        (f"embedded://{two}",),
+        ("valkey://nowhere",),
+        (f"embedded://{two}", "--force"),
+    ):
         assert run(tmp_path, *call, *further)[0] != 0

@@ -27,7 +27,7 @@ def restore_at(source: Path, target: Path, at: datetime) -> Moment:
 
     The source is the folder of an embedded store, or one with the append-only files of a server.
     Nothing in it changes, and its server may run. Raises StoreIncompatible if the target has data
-    or the time is to come, and InvalidRecord if the files do not reach back so far or have no times.
+    or the time is to come, InvalidRecord if the files do not reach back so far or have no times.
     """
     if at > datetime.now(UTC):
         raise StoreIncompatible(f"{at.isoformat()} is to come")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,7 +56,9 @@ def restore(
     name: NameOption = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", help="From append-only files, as of this time: 15m, 2026-01-31T12:00."),
+        typer.Option(
+            "--at", help="From append-only files, as of this time: 15m, 2026-01-31T12:00."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Remove what the store has.")] = False,
     store: StoreOption = None,
@@ -67,10 +70,11 @@ def restore(
     one with the append-only files of a server, and the store is embedded in a new folder.
     """
     text = opening.near(store, create=True)
-    if at is not None:
+    moment = inputs.moment("at", at)
+    if moment is not None:
         if name or force:
             raise InvalidInput("--at takes neither --name nor --force", field="at")
-        _restore_at(url, text, at, as_json=as_json)
+        _restore_at(url, text, moment, as_json=as_json)
         return
     _tell(asyncio.run(_restore(text, url, name, force=force)), "restored", as_json=as_json)
 
@@ -101,14 +105,13 @@ async def _restore(text: str, url: str, name: str | None, *, force: bool) -> Man
             )
 
 
-def _restore_at(url: str, text: str, at: str, *, as_json: bool) -> None:
+def _restore_at(url: str, text: str, moment: datetime, *, as_json: bool) -> None:
     from holdfast.backup import restore_at
 
     target = opening.parse_store(text).path
     if target is None:
         message = "--at restores into an embedded store: take a backup of it to move it elsewhere"
         raise InvalidInput(message, field="store")
-    moment = inputs.moment("at", at)
     made = restore_at(Path(url.removeprefix("file://")), target, moment)
     said = f"restored as of {times.stamp(made.at)}, last change at {times.stamp(made.last_at)}"
     output.answer(made, f"{said}, {made.bytes:,} bytes", as_json=as_json)

@@ -36,7 +36,7 @@ async def finish(engine: Engine, execution: str) -> None:
 
 
 async def test_a_store_goes_back_to_a_time(tmp_path: Path) -> None:
-    """With what was there, without what came later, whole, and it goes on; also across a rewrite."""
+    """With what was there, without what came later, and it goes on; also across a rewrite."""
     one, two, three = (tmp_path / name for name in ("one", "two", "three"))
     before = await next_second()
     async with open_engine(f"embedded://{one}", maintenance=False) as engine:

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.server.http import turns
 from holdfast.server.http.turns import AT_ONCE, SHARE, Turn, Turns
+from holdfast.testing.polling import wait_for
 
 
 class Calls:
@@ -93,6 +94,8 @@ async def test_calls_that_take_long_do_not_count(monkeypatch: pytest.MonkeyPatch
     calls = Calls()
     calls.send("b")
     calls.send("a", 2 * SHARE)
-    async with asyncio.timeout(30):
-        while calls.started.count("a") < 2 * SHARE:
-            await asyncio.sleep(0.005)
+
+    async def all_started() -> bool:
+        return calls.started.count("a") == 2 * SHARE
+
+    await wait_for(all_started)

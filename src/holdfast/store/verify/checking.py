@@ -59,7 +59,8 @@ def check_key(view: View, scope: str, key: str) -> Iterator[Drift]:
     if family is None:
         yield Drift(Kind.UNKNOWN, f"key {key}", "is of no known family")
         return
-    if family.of is not None and not view.has(f"{family.of}:{name}"):
+    # A key that went with its owner since it was listed is no orphan.
+    if family.of is not None and not view.has(f"{family.of}:{name}") and view.has(key):
         text = f"belongs to no {_NOUNS.get(family.of, family.of)}"
         yield Drift(Kind.ORPHAN, f"key {key}", text, (("UNLINK", key),))
     if family.places is not None:
