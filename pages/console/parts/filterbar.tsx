@@ -35,9 +35,7 @@ export function FilterBar({ values, words }: Props): VNode {
         <span class="token" key={token.param}>
           <span class="faint">{token.word}</span>
           <b class="clip">{token.value}</b>
-          <button type="button" aria-label={`Remove ${token.word} ${token.value}`} onClick={() => remove(token)}>
-            <Icon name="close" />
-          </button>
+          <button type="button" aria-label={`Remove ${token.word} ${token.value}`} onClick={() => remove(token)}><Icon name="close" /></button>
         </span>
       ))}
       <input
@@ -53,15 +51,11 @@ export function FilterBar({ values, words }: Props): VNode {
       />
       <datalist id="filter-options">
         {options.slice(0, 50).map((option) => (
-          <option key={option} value={option}>
-            {word ? undefined : FILTERS[option.slice(0, -1)]?.about}
-          </option>
+          <option key={option} value={option}>{word ? undefined : FILTERS[option.slice(0, -1)]?.about}</option>
         ))}
       </datalist>
       {found.length > 0 && (
-        <button type="button" class="link" onClick={clear}>
-          Clear
-        </button>
+        <button type="button" class="link" onClick={clear}>Clear</button>
       )}
     </div>
   );

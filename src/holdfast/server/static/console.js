@@ -4971,7 +4971,8 @@ function Part({ queue, pending, messages }) {
       a4("span", { children: [
         "attempt ",
         message.attempt
-      ] })
+      ] }),
+      message.dead_letter && seesPayloads() && !message.payload_base64 && a4(Button, { action: correct(queue, message, message.dead_letter.origin), tone: "slim" })
     ] })
   ] }, message.id)) });
 }
@@ -5017,6 +5018,22 @@ function redrive(queue, filter) {
     cli: ({ limit, rate }) => `queues redrive ${quoted(queue.name)}${option("limit", limit)}${option("rate", rate)}${option("origin", filter?.origin)}${option("reason", filter?.reason)}`,
     role: "operator",
     done: (reply) => `${count(reply.redriven)} sent back.`
+  };
+}
+function correct(queue, message, origin) {
+  return {
+    title: `Correct letter ${message.id}`,
+    verb: "Edit and send",
+    icon: "edit",
+    about: `A corrected copy goes to ${origin}. The letter stays here until it is sent back or purged.`,
+    target: "POST /v1/queues/{name}/messages",
+    path: { name: origin },
+    query: { tenant: queue.tenant },
+    fields: [{ name: "payload", label: "Payload", kind: "json", initial: JSON.stringify(message.payload, null, 2), hint: "Numbers of more than 15 digits are rounded here: type them again." }],
+    body: ({ payload: payload2 }) => `{"items":[{"payload":${payload2 || "null"},"key":${JSON.stringify(message.key)}}]}`,
+    cli: ({ payload: payload2 }) => `queues push ${quoted(origin)} ${quoted(payload2 || "null")}${option("key", message.key ?? "")}`,
+    role: "submitter",
+    done: () => `A corrected copy is in ${origin}.`
   };
 }
 function purge(queue, size) {
