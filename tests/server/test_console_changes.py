@@ -11,6 +11,7 @@ from playwright.async_api import Page, Route, expect
 from holdfast.engine import open_engine
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
+from holdfast.store.store import StoreSettings
 from holdfast.testing.servers import start_server
 from tests.server.test_console_pages import (
     CHROMIUM,
@@ -131,15 +132,37 @@ async def test_a_long_life_has_few_rows_in_the_page(scene: Scene) -> None:
         assert await timeline.locator(".tl-row").count() <= 80
 
 
+async def test_a_dead_letter_is_corrected_and_sent_again(scene: Scene) -> None:
+    """A copy of it goes to the queue that it came from."""
+    client = scene.client
+    await ask(client, "PUT", "/v1/queues/orders-dead", mode="work")
+    await ask(client, "PUT", "/v1/queues/orders", mode="work", dead_letter="orders-dead")
+    await ask(client, "POST", "/v1/queues/orders/messages", items=[{"payload": {"count": "x"}}])
+    read = await ask(client, "POST", "/v1/queues/orders/read", consumer="c")
+    refused = [{"handle": read["items"][0]["handle"], "reason": "no number"}]
+    await ask(client, "POST", "/v1/queues/orders/reject", items=refused)
+    async with visiting(scene) as visit:
+        page = visit.page
+        await visit.open("queues/orders-dead?tab=ready")
+        await page.get_by_role("button", name="Edit and send").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Payload").fill('{"count": 2}')
+        await dialog.get_by_role("button", name="Edit and send").click()
+        await expect(page.get_by_text("A corrected copy is in orders.")).to_be_visible()
+    (message,) = (await ask(client, "GET", "/v1/queues/orders/peek"))["items"]
+    assert message["payload"] == {"count": 2}
+
+
 @pytest.mark.timeout(180)
 async def test_a_store_that_is_killed_and_comes_back(scene: Scene, tmp_path: Path) -> None:
-    """A banner; then the page is right again, without a reload."""
+    """A banner long before calls give up; then the page is right again, without a reload."""
+    patient = StoreSettings(call_timeout_ms=10 * PATIENCE_MS)
     with start_server(*PERSISTENT, folder=tmp_path) as first:
         last = first
         store = f"valkey://127.0.0.1:{first.port}"
         try:
             async with (
-                open_engine(store) as engine,
+                open_engine(store, patient) as engine,
                 serving(engine, ServerSettings(port=0)) as (_, url),
             ):
                 scene.elsewhere = url

@@ -111,17 +111,22 @@ def patient(page: Page) -> Page:
     return page
 
 
+async def talk(scene: Scene, user: str, *texts: str) -> str:
+    """Let somebody talk to the example; return the session."""
+    path = "/v1/envs/local/tenants/default/activities"
+    for text in texts or ("hello",):
+        said = {"conversation": "c", "user": user, "payload": {"text": text}}
+        waited = {"activity": said, "deployment": "support", "wait_ms": 20_000}
+        answer = await ask(scene.client, "POST", path, **waited)
+    return str(answer["session"])
+
+
 async def test_a_conversation_is_scrubbed_forked_and_kept_as_a_test(scene: Scene) -> None:
     """The transcript, the flow and the variables move together; a fork is not real."""
-    for text in ("hello", "order", "A17"):
-        said = {"conversation": "c", "user": "ann", "payload": {"text": text}}
-        path = "/v1/envs/local/tenants/default/activities"
-        answer = await ask(
-            scene.client, "POST", path, activity=said, deployment="support", wait_ms=20_000
-        )
+    session = await talk(scene, "ann", "hello", "order", "A17")
     async with visiting(scene) as visit:
         page = patient(visit.page)
-        await visit.open(f"sessions/{answer['session']}")
+        await visit.open(f"sessions/{session}")
         await expect(page.get_by_text("Flow main")).to_be_visible()
         await expect(page.locator(".node.chosen")).to_contain_text("choice")
         slider = page.get_by_label("Line 8 of 8")
@@ -143,6 +148,98 @@ async def test_a_conversation_is_scrubbed_forked_and_kept_as_a_test(scene: Scene
         text = await content(await download.value)
         assert "say: wrong" in text
         assert "A17" not in text.partition("tests:")[2].replace("such as A17", "")
+
+
+async def walkable(scene: Scene) -> str:
+    """Let there be what the five questions of docs/console.md ask for; return a session."""
+    client = scene.client
+    await ask(client, "PUT", "/v1/workers/w1", worker="shop", lanes=["walk"], slots=4)
+    for number in range(2):
+        await ask(client, "POST", "/v1/executions", kind="charge", id=f"card-{number}", lane="walk")
+        lease = (await claim(client, "walk"))["lease"]
+        error = {"type": "CardDeclined", "message": "the bank has declined the card"}
+        path = f"/v1/executions/card-{number}/fail"
+        await ask(client, "POST", path, lease=lease, error={**error, "retryable": False})
+    await ask(client, "POST", "/v1/executions", kind="refund", id="refund-1", lane="walk")
+    lease = (await claim(client, "walk"))["lease"]
+    wait = {"waitpoints": [{"name": "ok", "title": "Refund?"}], "condition": {"waitpoint": "ok"}}
+    await ask(client, "POST", "/v1/executions/refund-1/suspend", lease=lease, **wait)
+    (asked,) = (await ask(client, "GET", "/v1/executions/refund-1/waitpoints"))["items"]
+    token = await ask(client, "GET", f"/v1/executions/refund-1/waitpoints/{asked['id']}/token")
+    answer = {"name": "answer", "payload": {"approved": True}, "token": token["token"]}
+    source = {"type": "user", "identity": "lea"}
+    await ask(client, "POST", f"/v1/signals/{asked['id']}", source=source, **answer)
+    film = {"kind": "film", "id": "film-1", "lane": "walk", "requires": ["gpu"]}
+    await ask(client, "POST", "/v1/executions", **film)
+    limits = {"tokens": {"hard": 12_000}}
+    await ask(client, "POST", "/v1/budgets", id="texts", tenant="acme", limits=limits)
+    await ask(client, "POST", "/v1/executions", kind="text", tenant="acme", lane="walk")
+    return await talk(scene, "zoe")
+
+
+async def test_the_five_questions_are_answered_as_the_docs_say(scene: Scene) -> None:
+    """Which task fails most, why one does not run, who approved, who spends, who holds."""
+    session = await walkable(scene)
+    async with visiting(scene) as visit:
+        page = patient(visit.page)
+        heading = page.get_by_role("heading", level=1)
+        sidebar = page.get_by_role("navigation", name="Pages")
+
+        async def find(execution: str) -> None:
+            await page.keyboard.press("/")
+            await expect(page.get_by_role("dialog").get_by_role("combobox")).to_be_focused()
+            await page.keyboard.insert_text(execution)
+            await page.keyboard.press("Enter")
+            await expect(page.get_by_text(execution, exact=True).first).to_be_visible()
+
+        await visit.open("")
+        failing = page.locator("section", has_text="Failing most")
+        await failing.get_by_role("link", name="charge CardDeclined").click()
+        await expect(visit.rows).to_have_count(2)
+        await visit.rows.first.get_by_role("link").first.click()
+        await expect(page.get_by_text("the bank has declined the card").first).to_be_visible()
+        await sidebar.get_by_role("link", name="Failures").click()
+        await expect(page.get_by_role("link", name="7 days")).to_be_visible()
+
+        await find("film-1")
+        why = page.get_by_role("region", name="Why")
+        await expect(why).to_contain_text("no live worker on lane walk has the capability gpu")
+        await why.get_by_role("link", name="Lane walk").click()
+        await expect(heading).to_have_text("Workers and lanes")
+
+        await find("refund-1")
+        parts = page.get_by_role("navigation", name="Parts of this page")
+        await parts.get_by_role("link", name="Waits").click()
+        await expect(page.get_by_text("answered by lea")).to_be_visible()
+        await expect(page.locator("main")).to_contain_text("approved")
+
+        await page.get_by_label("Tenant").select_option("acme")
+        await page.get_by_role("link", name="About acme").click()
+        await expect(heading).to_have_text("acme")
+        await expect(page.locator("section", has_text="Spend")).to_contain_text("0 / 12,000")
+        await page.get_by_label("Tenant").select_option("")
+
+        await sidebar.get_by_role("link", name="Deployments").click()
+        await page.get_by_role("link", name="support", exact=True).click()
+        await page.get_by_role("link", name="r1", exact=True).click()
+        holders = page.locator("section", has_text="What holds revision r1")
+        await expect(holders).to_contain_text("about 2 days, when the last wait times out")
+        await holders.locator(f"a[href*='sessions/{session}']").click()
+        await expect(heading).to_have_text("zoe")
+
+
+async def test_the_split_editor_foretells_when_a_revision_is_free(scene: Scene) -> None:
+    """Who goes where, who stays, and for how long."""
+    await talk(scene, "yan")
+    async with visiting(scene) as visit:
+        page = patient(visit.page)
+        await visit.open("deployments/local/support")
+        await page.get_by_label("Basis points of r1").fill("0")
+        await page.get_by_label("Basis points of r1").press("Enter")
+        told = page.locator(".foretold")
+        await expect(told).to_contain_text("From now on about 100 % of new sessions go to r2.")
+        await expect(told).to_contain_text("stay there until they end: about 2 days, when the last")
+        await expect(told).to_contain_text("Nobody is moved.")
 
 
 async def test_revisions_differ_in_words_and_a_rollout_starts_from_the_page(scene: Scene) -> None:

@@ -111,6 +111,13 @@ async def test_near_and_far_are_the_same(site: Site) -> None:
         assert raised.value.context["generation"] == split.generation == 1
         rolled = await far_side.deployments.rollback(ref, to_generation=1)
         assert rolled.generation == 1
+        needed = {"tenant": "acme", "requires": (f"rev:{revision.id}",), "lane": "nobody"}
+        await near.submit("k", **needed)  # type: ignore[arg-type]
+        (listed,) = (await far_side.deployments.list("prod")).items
+        assert [one.running for one in listed.revisions] == [1]
+        forecast = await far_side.deployments.forecast(ref, revision.id)
+        assert (forecast.running, forecast.ends_at) == (1, None)
+        assert forecast.sentence == (await near.deployments.forecast(ref, revision.id)).sentence
         anybody = DeploymentRef(env="prod", id="chat")
         for named in (ref, anybody):
             assert await far_side.deployments.get(named) == await near.deployments.get(named)
@@ -185,7 +192,13 @@ async def test_commands_about_deployments(far: Far, tmp_path: Path) -> None:
     assert wrong["error"]["code"] == "invalid_input"
     assert (await far("split", "rollback", "support", "--to", "1"))["generation"] == 3
     assert (await far("split", "show", "support"))["split"]["generation"] == 3
-    assert (await far("drain", "support", second, "--deadline", "1h"))["lifecycle"] == "inactive"
+    drained = await far("drain", "support", second, "--deadline", "1h")
+    assert (drained["lifecycle"], drained["forecast"]["sentence"]) == (
+        "inactive",
+        "nothing needs it",
+    )
+    shown = await far("revisions", "show", "support", second)
+    assert shown["forecast"]["ends_at"] is None
     assert (await far("revisions", "archive", "support", second))["lifecycle"] == "archived"
     items = (await far("revisions", "ls", "support"))["items"]
     assert [item["lifecycle"] for item in items] == ["ready", "archived"]

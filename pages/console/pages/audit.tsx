@@ -1,16 +1,16 @@
 // The audit log: who changed what, from where, and what the server said.
 
-import type { TargetedSubmitEvent, VNode } from "preact";
-import { useState } from "preact/hooks";
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
 
 import type { AuditView } from "../api/schemas";
-import { go, here, pageOf, param } from "../lib/address";
+import { pageOf, param } from "../lib/address";
 import { call } from "../lib/call";
 import { useLoad } from "../lib/load";
 import { scope } from "../lib/session";
 import { Card, Copy, Id, Time } from "../parts/basics";
 import { Head } from "../parts/head";
-import { Icon } from "../parts/icon";
+import { Search } from "../parts/search";
 import { Notice, Show } from "../parts/show";
 import { Tag } from "../parts/state";
 import { Table } from "../parts/table";
@@ -19,6 +19,7 @@ export function Audit(): VNode {
   const [key, request] = [param("key"), param("request")];
   const [more, setMore] = useState<AuditView[]>([]);
   const [cursor, setCursor] = useState<string | null | undefined>(undefined);
+  useEffect(() => (setMore([]), setCursor(undefined)), [key]);
   const read = (at: string | undefined, signal?: AbortSignal): Promise<{ items: AuditView[]; next_cursor: string | null }> => call("GET /v1/audit", { query: { tenant: scope.value, limit: 200, ...(key ? { key } : {}), ...(at ? { cursor: at } : {}) }, ...(signal ? { signal } : {}) });
   const found = useLoad((signal) => read(undefined, signal), [scope.value, key], { every: 10_000 });
   const next = cursor === undefined ? found.data?.next_cursor : cursor;
@@ -27,22 +28,10 @@ export function Audit(): VNode {
     setMore([...more, ...page.items]);
     setCursor(page.next_cursor);
   };
-  const search = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    setMore([]);
-    setCursor(undefined);
-    go(here({ key: String(form.get("key") ?? ""), request: String(form.get("request") ?? "") }));
-  };
   return (
     <>
       <Head title="Audit log" sub="Every call that changes something, also the refused ones." />
-      <form class="filters" onSubmit={search} role="search">
-        <Icon name="search" />
-        <input name="key" placeholder="key id" aria-label="Key" defaultValue={key} />
-        <input name="request" placeholder="request id, route or thing" aria-label="Request, route or thing" defaultValue={request} />
-        <button type="submit" class="button slim">Filter</button>
-      </form>
+      <Search fields={{ key: "key id", request: "request id, route or thing" }} />
       <Show of={found}>
         {(data) => {
           const known = new Set(data.items.map((row) => row.id));

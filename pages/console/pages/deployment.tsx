@@ -109,10 +109,7 @@ function Found({ facts: { deployment, rollouts, events, forecasts } }: { facts: 
                 <li key={at}>
                   <div class="line">
                     <span class="line-main">{phrase(event.event)} {event.revision ?? ""}</span>
-                    <span class="line-sub">
-                      {event.generation !== null && `generation ${event.generation}, `}
-                      {event.by ? `by ${event.by}` : "by the server"}
-                    </span>
+                    <span class="line-sub">{event.generation !== null && `generation ${event.generation}, `}by {event.by || "the server"}</span>
                   </div>
                   <span class="line-end"><Time at={event.at} /></span>
                 </li>

@@ -1,8 +1,8 @@
 // Writer leases: who alone may write to something, found by its key.
 
-import type { TargetedSubmitEvent, VNode } from "preact";
+import type { VNode } from "preact";
 
-import { go, here, param } from "../lib/address";
+import { param } from "../lib/address";
 import { call } from "../lib/call";
 import { useLoad } from "../lib/load";
 import { scope } from "../lib/session";
@@ -10,25 +10,17 @@ import { now, span } from "../lib/time";
 import { phrase } from "../lib/words";
 import { Card, Facts, Time } from "../parts/basics";
 import { Head } from "../parts/head";
-import { Icon } from "../parts/icon";
+import { Search } from "../parts/search";
 import { Empty, Show } from "../parts/show";
 import { State } from "../parts/state";
 import { Table } from "../parts/table";
 
 export function Leases(): VNode {
   const key = param("key");
-  const search = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    go(here({ key: String(new FormData(event.currentTarget).get("key") ?? "").trim() }));
-  };
   return (
     <>
       <Head title="Writer leases" sub="A lease gives one process the right to write something, and fences off those that had it before." />
-      <form class="filters" onSubmit={search} role="search">
-        <Icon name="search" />
-        <input name="key" placeholder="Key of a lease, such as ledger/main" aria-label="Key" defaultValue={key} spellcheck={false} />
-        <button type="submit" class="button slim">Show</button>
-      </form>
+      <Search fields={{ key: "key of a lease, such as ledger/main" }} verb="Show" />
       {key ? (
         <Lease key={key} name={key} />
       ) : (

@@ -134,6 +134,7 @@ function Part({ queue, pending, messages }: { queue: QueueView; pending: Facts_[
           <span class="line-end">
             <Time at={message.enqueued_at} />
             <span>attempt {message.attempt}</span>
+            {message.dead_letter && seesPayloads() && !message.payload_base64 && <Button action={correct(queue, message, message.dead_letter.origin)} tone="slim" />}
           </span>
         </li>
       ))}
@@ -185,6 +186,23 @@ function redrive(queue: QueueView, filter: { origin: string; reason: string } | 
     cli: ({ limit, rate }) => `queues redrive ${quoted(queue.name)}${option("limit", limit)}${option("rate", rate)}${option("origin", filter?.origin)}${option("reason", filter?.reason)}`,
     role: "operator",
     done: (reply: { redriven: number }) => `${count(reply.redriven)} sent back.`,
+  };
+}
+
+function correct(queue: QueueView, message: MessageView, origin: string): Action {
+  return {
+    title: `Correct letter ${message.id}`,
+    verb: "Edit and send",
+    icon: "edit",
+    about: `A corrected copy goes to ${origin}. The letter stays here until it is sent back or purged.`,
+    target: "POST /v1/queues/{name}/messages",
+    path: { name: origin },
+    query: { tenant: queue.tenant },
+    fields: [{ name: "payload", label: "Payload", kind: "json", initial: JSON.stringify(message.payload, null, 2), hint: "Numbers of more than 15 digits are rounded here: type them again." }],
+    body: ({ payload }) => `{"items":[{"payload":${payload || "null"},"key":${JSON.stringify(message.key)}}]}`,
+    cli: ({ payload }) => `queues push ${quoted(origin)} ${quoted(payload || "null")}${option("key", message.key ?? "")}`,
+    role: "submitter",
+    done: () => `A corrected copy is in ${origin}.`,
   };
 }
 

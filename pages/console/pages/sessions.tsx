@@ -1,16 +1,16 @@
 // Sessions: conversations with people, and where each of them is.
 
-import type { TargetedSubmitEvent, VNode } from "preact";
+import type { VNode } from "preact";
 
 import type { SessionView } from "../api/schemas";
-import { go, here, param, to } from "../lib/address";
+import { here, param, to } from "../lib/address";
 import { call } from "../lib/call";
 import { of, useLoad } from "../lib/load";
 import { scope } from "../lib/session";
 import { count, phrase } from "../lib/words";
 import { Card, Id, Time } from "../parts/basics";
 import { Head } from "../parts/head";
-import { Icon } from "../parts/icon";
+import { Search } from "../parts/search";
 import { Empty, Notice, Show } from "../parts/show";
 import { State } from "../parts/state";
 import { Table } from "../parts/table";
@@ -27,20 +27,10 @@ export function Standing({ session }: { session: SessionView }): VNode {
 export function Sessions(): VNode {
   const [user, state, revision] = [param("user"), param("state"), param("revision")];
   const found = useLoad((signal) => call("GET /v1/sessions", { query: { tenant: scope.value, limit: 500, ...(user ? { user } : {}) }, signal }), [scope.value, user], { when: of("session", "execution") });
-  const search = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    go(here({ user: String(form.get("user") ?? ""), revision: String(form.get("revision") ?? "") }));
-  };
   return (
     <>
       <Head title="Sessions" sub="Conversations. A session that waits for a person costs nothing and survives restarts." />
-      <form class="filters" onSubmit={search} role="search">
-        <Icon name="search" />
-        <input name="user" placeholder="user" aria-label="User" defaultValue={user} />
-        <input name="revision" placeholder="revision" aria-label="Revision" defaultValue={revision} />
-        <button type="submit" class="button slim">Filter</button>
-      </form>
+      <Search fields={{ user: "user", revision: "revision" }} />
       <Show of={found}>
         {(data) => {
           const rows = data.items.filter((row) => (!state || row.state === state) && (!revision || (row.revision ?? "").includes(revision)));

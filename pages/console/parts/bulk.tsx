@@ -42,9 +42,7 @@ export function Bulk({ rows, done, selected }: Props): VNode {
           <Icon name={one === "cancel" ? "slash" : "retry"} /> {one === "cancel" ? "Cancel" : "Replay"}
         </button>
       ))}
-      <button type="button" class="link" onClick={done}>
-        Clear
-      </button>
+      <button type="button" class="link" onClick={done}>Clear</button>
       {verb && <OfSelected verb={verb} ids={[...selected]} rows={rows} close={close} />}
     </div>
   );
@@ -111,9 +109,7 @@ function OfSelected({ verb, ids, rows, close }: { verb: Verb; ids: string[]; row
       command={(reason) => ids.slice(0, 3).map((id) => `holdfast ${verb} ${quoted(id)} --reason ${quoted(reason)}`).join("\n") + (ids.length > 3 ? "\n…" : "")}
     >
       {results.length > 0 && (
-        <p role="status">
-          {count(results.length)} of {count(ids.length)} done{refused.length ? `, ${count(refused.length)} refused` : ""}
-        </p>
+        <p role="status">{count(results.length)} of {count(ids.length)} done{refused.length ? `, ${count(refused.length)} refused` : ""}</p>
       )}
       {refused.length > 0 && (
         <ul class="refused">
@@ -159,9 +155,7 @@ function Asked({ title, about, verb, expected, isBusy, run, close, command, chil
         </label>
         {mustType && (
           <label class="field">
-            <span>
-              Type <b>{expected}</b> to confirm
-            </span>
+            <span>Type <b>{expected}</b> to confirm</span>
             <input value={typed} inputMode="numeric" onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" />
           </label>
         )}
@@ -174,9 +168,7 @@ function Asked({ title, about, verb, expected, isBusy, run, close, command, chil
           </div>
         </details>
         <footer>
-          <button type="button" class="button" onClick={close}>
-            Back
-          </button>
+          <button type="button" class="button" onClick={close}>Back</button>
           <button type="submit" class={`button ${verb === "cancel" ? "danger-fill" : "primary"}`} disabled={!isReady}>
             {verb === "cancel" ? "Cancel" : "Replay"} {count(expected)}
           </button>

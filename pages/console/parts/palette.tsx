@@ -37,26 +37,24 @@ function Open(): VNode {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const [found, setFound] = useState<Hit[]>([]);
+  /** Enter may come before what it opens. */
+  const waits = useRef<"" | "search" | "open">("");
   const dialog = useRef<HTMLDialogElement>(null);
-  const close = (): void => {
-    isPaletteOpen.value = false;
-  };
-  useLayoutEffect(() => {
-    dialog.current!.showModal();
-  }, []);
+  const close = (): void => void (isPaletteOpen.value = false);
+  useLayoutEffect(() => dialog.current!.showModal(), []);
   useEffect(() => {
     setAt(0);
     setFound([]);
     if (text.trim().length < 2) return;
     const control = new AbortController();
     const timer = setTimeout(async () => {
-      try {
-        const items = await find(text, control.signal);
-        if (control.signal.aborted) return;
-        setFound(items.map((item) => ({ title: item.title === item.id ? item.id : `${item.title} ${item.id}`, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.within ?? item.id) ?? "" })));
-      } catch {
-        // A text that is no id finds nothing; pages are found without the server.
-      }
+      // A text that is no id finds nothing; pages are found without the server.
+      const items = await find(text, control.signal).catch(() => []);
+      if (control.signal.aborted) return;
+      const hits = items.map((item) => ({ title: item.title === item.id ? item.id : `${item.title} ${item.id}`, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.within ?? item.id) ?? "" }));
+      if (waits.current === "open") open([...hits, ...pagesFor(text)][0]);
+      waits.current = "";
+      setFound(hits);
     }, 120);
     return () => {
       clearTimeout(timer);
@@ -72,6 +70,7 @@ function Open(): VNode {
   const key = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown") setAt(Math.min(hits.length - 1, at + 1));
     else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
+    else if (event.key === "Enter" && waits.current) waits.current = "open";
     else if (event.key === "Enter") open(hits[at]);
     else return;
     event.preventDefault();
@@ -89,7 +88,10 @@ function Open(): VNode {
           aria-expanded="true"
           aria-controls="palette-hits"
           aria-activedescendant={hits[at] ? `hit-${at}` : undefined}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onInput={({ currentTarget: { value } }) => {
+            waits.current = value.trim().length < 2 ? "" : "search";
+            setText(value);
+          }}
           onKeyDown={key}
           spellcheck={false}
         />

@@ -59,9 +59,7 @@ export function SplitEditor({ where, deployment, forecasts }: { where: Place; de
         {isChanged && <ul class="foretold" role="status">{foretold(deployment, weights, forecasts).map((text) => <li key={text}>{text}</li>)}</ul>}
         <div class="buttons end">
           {isChanged && <button type="button" class="button" onClick={() => setWeights(before)}>Undo</button>}
-          <button type="button" class="button primary" disabled={!isChanged || !may("operator")} title={may("operator") ? "" : "Needs the role operator."} onClick={save}>
-            Change the split
-          </button>
+          <button type="button" class="button primary" disabled={!isChanged || !may("operator")} title={may("operator") ? "" : "Needs the role operator."} onClick={save}>Change the split</button>
         </div>
       </div>
     </Card>

@@ -54,9 +54,7 @@ export function Table<T>({ rows, columns, keyOf, href, label, chosen }: TablePro
         <Head columns={columns} />
         <tbody ref={body}>
           {shown.map((row, index) => (
-            <tr key={keyOf(row)} class={index === at || keyOf(row) === chosen ? "chosen" : ""}>
-              <Cells row={row} columns={columns} />
-            </tr>
+            <tr key={keyOf(row)} class={index === at || keyOf(row) === chosen ? "chosen" : ""}><Cells row={row} columns={columns} /></tr>
           ))}
         </tbody>
       </table>
@@ -83,9 +81,7 @@ export function Cells<T>({ row, columns }: { row: T; columns: Column<T>[] }): VN
   return (
     <>
       {columns.map((column) => (
-        <td key={column.id} class={`col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`}>
-          {column.cell(row)}
-        </td>
+        <td key={column.id} class={`col-${column.kind ?? "text"} drop-${column.drop ?? "never"}`}>{column.cell(row)}</td>
       ))}
     </>
   );

@@ -38,17 +38,13 @@ export function Views({ page }: { page: string }): VNode {
       </summary>
       <div class="menu-list">
         {PRESETS.map(([name, query]) => (
-          <button key={name} type="button" class="link" onClick={() => go(to([page], query))}>
-            {name}
-          </button>
+          <button key={name} type="button" class="link" onClick={() => go(to([page], query))}>{name}</button>
         ))}
         {views.data?.items
           .filter((view) => view.page === page)
           .map(({ name, query }) => (
             <span class="view-row" key={name}>
-              <button type="button" class="link" onClick={() => go(`${to([page], { tenant: null })}?${query}`)}>
-                {name}
-              </button>
+              <button type="button" class="link" onClick={() => go(`${to([page], { tenant: null })}?${query}`)}>{name}</button>
               <button type="button" class="icon-button quiet" aria-label={`Remove the view ${name}`} onClick={() => void change(call("DELETE /v1/views/{name}", { path: { name } }))}>
                 <Icon name="close" />
               </button>
@@ -56,9 +52,7 @@ export function Views({ page }: { page: string }): VNode {
           ))}
         <form class="view-row" onSubmit={save}>
           <input name="name" placeholder="Save this view as" aria-label="Name of the view" />
-          <button type="submit" class="button slim">
-            Save
-          </button>
+          <button type="submit" class="button slim">Save</button>
         </form>
       </div>
     </details>

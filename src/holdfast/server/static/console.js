@@ -2235,11 +2235,26 @@ function Archive() {
   ] });
 }
 
+// console/parts/search.tsx
+function Search({ fields, verb = "Filter" }) {
+  const search = (event) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    go(here(Object.fromEntries(Object.keys(fields).map((name) => [name, String(form.get(name) ?? "").trim()]))));
+  };
+  return a4("form", { class: "filters", onSubmit: search, role: "search", children: [
+    a4(Icon, { name: "search" }),
+    Object.entries(fields).map(([name, hint]) => a4("input", { name, placeholder: hint, "aria-label": hint, defaultValue: param(name), spellcheck: false }, name)),
+    a4("button", { type: "submit", class: "button slim", children: verb })
+  ] });
+}
+
 // console/pages/audit.tsx
 function Audit() {
   const [key, request2] = [param("key"), param("request")];
   const [more, setMore] = d2([]);
   const [cursor, setCursor] = d2(void 0);
+  A2(() => (setMore([]), setCursor(void 0)), [key]);
   const read4 = (at, signal) => call("GET /v1/audit", { query: { tenant: scope.value, limit: 200, ...key ? { key } : {}, ...at ? { cursor: at } : {} }, ...signal ? { signal } : {} });
   const found = useLoad((signal) => read4(void 0, signal), [scope.value, key], { every: 1e4 });
   const next2 = cursor === void 0 ? found.data?.next_cursor : cursor;
@@ -2248,21 +2263,9 @@ function Audit() {
     setMore([...more, ...page2.items]);
     setCursor(page2.next_cursor);
   };
-  const search = (event) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    setMore([]);
-    setCursor(void 0);
-    go(here({ key: String(form.get("key") ?? ""), request: String(form.get("request") ?? "") }));
-  };
   return a4($, { children: [
     a4(Head, { title: "Audit log", sub: "Every call that changes something, also the refused ones." }),
-    a4("form", { class: "filters", onSubmit: search, role: "search", children: [
-      a4(Icon, { name: "search" }),
-      a4("input", { name: "key", placeholder: "key id", "aria-label": "Key", defaultValue: key }),
-      a4("input", { name: "request", placeholder: "request id, route or thing", "aria-label": "Request, route or thing", defaultValue: request2 }),
-      a4("button", { type: "submit", class: "button slim", children: "Filter" })
-    ] }),
+    a4(Search, { fields: { key: "key id", request: "request id, route or thing" } }),
     a4(Show, { of: found, children: (data) => {
       const known = new Set(data.items.map((row) => row.id));
       const rows = [...data.items, ...more.filter((row) => !known.has(row.id))].filter((row) => fits(row, request2));
@@ -2937,25 +2940,22 @@ function Open() {
   const [text, setText] = d2("");
   const [at, setAt] = d2(0);
   const [found, setFound] = d2([]);
+  const waits = T2("");
   const dialog = T2(null);
-  const close = () => {
-    isPaletteOpen.value = false;
-  };
-  F2(() => {
-    dialog.current.showModal();
-  }, []);
+  const close = () => void (isPaletteOpen.value = false);
+  F2(() => dialog.current.showModal(), []);
   A2(() => {
     setAt(0);
     setFound([]);
     if (text.trim().length < 2) return;
     const control = new AbortController();
     const timer = setTimeout(async () => {
-      try {
-        const items = await find(text, control.signal);
-        if (control.signal.aborted) return;
-        setFound(items.map((item) => ({ title: item.title === item.id ? item.id : `${item.title} ${item.id}`, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.within ?? item.id) ?? "" })));
-      } catch {
-      }
+      const items = await find(text, control.signal).catch(() => []);
+      if (control.signal.aborted) return;
+      const hits2 = items.map((item) => ({ title: item.title === item.id ? item.id : `${item.title} ${item.id}`, note: phrase(item.noun), icon: ICONS[item.noun] ?? "dot", href: pageOf(item.noun, item.within ?? item.id) ?? "" }));
+      if (waits.current === "open") open([...hits2, ...pagesFor(text)][0]);
+      waits.current = "";
+      setFound(hits2);
     }, 120);
     return () => {
       clearTimeout(timer);
@@ -2971,6 +2971,7 @@ function Open() {
   const key = (event) => {
     if (event.key === "ArrowDown") setAt(Math.min(hits.length - 1, at + 1));
     else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
+    else if (event.key === "Enter" && waits.current) waits.current = "open";
     else if (event.key === "Enter") open(hits[at]);
     else return;
     event.preventDefault();
@@ -2989,7 +2990,10 @@ function Open() {
           "aria-expanded": "true",
           "aria-controls": "palette-hits",
           "aria-activedescendant": hits[at] ? `hit-${at}` : void 0,
-          onInput: (event) => setText(event.currentTarget.value),
+          onInput: ({ currentTarget: { value } }) => {
+            waits.current = value.trim().length < 2 ? "" : "search";
+            setText(value);
+          },
           onKeyDown: key,
           spellcheck: false
         }
@@ -3246,7 +3250,8 @@ function Found({ facts: { deployment, rollouts, events: events2, forecasts } }) 
           ] }),
           a4("span", { class: "line-sub", children: [
             event.generation !== null && `generation ${event.generation}, `,
-            event.by ? `by ${event.by}` : "by the server"
+            "by ",
+            event.by || "the server"
           ] })
         ] }),
         a4("span", { class: "line-end", children: a4(Time, { at: event.at }) })
@@ -4285,17 +4290,9 @@ function revoke(key) {
 // console/pages/leases.tsx
 function Leases() {
   const key = param("key");
-  const search = (event) => {
-    event.preventDefault();
-    go(here({ key: String(new FormData(event.currentTarget).get("key") ?? "").trim() }));
-  };
   return a4($, { children: [
     a4(Head, { title: "Writer leases", sub: "A lease gives one process the right to write something, and fences off those that had it before." }),
-    a4("form", { class: "filters", onSubmit: search, role: "search", children: [
-      a4(Icon, { name: "search" }),
-      a4("input", { name: "key", placeholder: "Key of a lease, such as ledger/main", "aria-label": "Key", defaultValue: key, spellcheck: false }),
-      a4("button", { type: "submit", class: "button slim", children: "Show" })
-    ] }),
+    a4(Search, { fields: { key: "key of a lease, such as ledger/main" }, verb: "Show" }),
     key ? a4(Lease, { name: key }, key) : a4(Empty, { icon: "lease", title: "Name a lease", command: "holdfast writer-lease show ledger/main", children: "Leases are found by the key that their holders use." })
   ] });
 }
@@ -5008,7 +5005,8 @@ function Part({ queue, pending, messages }) {
       a4("span", { children: [
         "attempt ",
         message.attempt
-      ] })
+      ] }),
+      message.dead_letter && seesPayloads() && !message.payload_base64 && a4(Button, { action: correct(queue, message, message.dead_letter.origin), tone: "slim" })
     ] })
   ] }, message.id)) });
 }
@@ -5054,6 +5052,22 @@ function redrive(queue, filter) {
     cli: ({ limit, rate }) => `queues redrive ${quoted(queue.name)}${option("limit", limit)}${option("rate", rate)}${option("origin", filter?.origin)}${option("reason", filter?.reason)}`,
     role: "operator",
     done: (reply2) => `${count(reply2.redriven)} sent back.`
+  };
+}
+function correct(queue, message, origin) {
+  return {
+    title: `Correct letter ${message.id}`,
+    verb: "Edit and send",
+    icon: "edit",
+    about: `A corrected copy goes to ${origin}. The letter stays here until it is sent back or purged.`,
+    target: "POST /v1/queues/{name}/messages",
+    path: { name: origin },
+    query: { tenant: queue.tenant },
+    fields: [{ name: "payload", label: "Payload", kind: "json", initial: JSON.stringify(message.payload, null, 2), hint: "Numbers of more than 15 digits are rounded here: type them again." }],
+    body: ({ payload: payload2 }) => `{"items":[{"payload":${payload2 || "null"},"key":${JSON.stringify(message.key)}}]}`,
+    cli: ({ payload: payload2 }) => `queues push ${quoted(origin)} ${quoted(payload2 || "null")}${option("key", message.key ?? "")}`,
+    role: "submitter",
+    done: () => `A corrected copy is in ${origin}.`
   };
 }
 function purge(queue, size) {
@@ -6449,19 +6463,9 @@ function Standing({ session }) {
 function Sessions() {
   const [user, state, revision] = [param("user"), param("state"), param("revision")];
   const found = useLoad((signal) => call("GET /v1/sessions", { query: { tenant: scope.value, limit: 500, ...user ? { user } : {} }, signal }), [scope.value, user], { when: of("session", "execution") });
-  const search = (event) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    go(here({ user: String(form.get("user") ?? ""), revision: String(form.get("revision") ?? "") }));
-  };
   return a4($, { children: [
     a4(Head, { title: "Sessions", sub: "Conversations. A session that waits for a person costs nothing and survives restarts." }),
-    a4("form", { class: "filters", onSubmit: search, role: "search", children: [
-      a4(Icon, { name: "search" }),
-      a4("input", { name: "user", placeholder: "user", "aria-label": "User", defaultValue: user }),
-      a4("input", { name: "revision", placeholder: "revision", "aria-label": "Revision", defaultValue: revision }),
-      a4("button", { type: "submit", class: "button slim", children: "Filter" })
-    ] }),
+    a4(Search, { fields: { user: "user", revision: "revision" } }),
     a4(Show, { of: found, children: (data) => {
       const rows = data.items.filter((row) => (!state || row.state === state) && (!revision || (row.revision ?? "").includes(revision)));
       if (state === "person") rows.sort((one, other) => Date.parse(one.since ?? one.active_at) - Date.parse(other.since ?? other.active_at));
