@@ -33,6 +33,27 @@ async def test_members_have_places_and_edges_have_points(
     assert next(n for n in again["nodes"] if n["key"] == "fetch")["state"] == "cancelled"
 
 
+async def test_a_layout_that_is_kept_suits_each_reader(site: Site) -> None:
+    """Ids are those of the reader, and states those of now."""
+    member = NewExecution(kind="k", tenant=OURS)
+    made = await site.engine.graphs.submit({"only": member}, id="kept", tenant=OURS)
+    stored = made.members["only"]
+    known = stored.removeprefix(f"{OURS}=")
+    assert known != stored
+    async with (
+        site.client(await site.key()) as own,
+        site.client(await site.key(tenant=None)) as all_,
+    ):
+
+        async def seen() -> list[tuple[str, str]]:
+            views = [(await one.get(f"/v1/graphs/{made.id}/layout")).json() for one in (own, all_)]
+            return [(node["id"], node["state"]) for view in views for node in view["nodes"]]
+
+        assert await seen() == [(known, "waiting"), (stored, "waiting")]
+        await site.engine.cancel(stored)
+        assert await seen() == [(known, "cancelled"), (stored, "cancelled")]
+
+
 async def test_a_flow_of_a_pack_is_drawn_for_those_who_have_it(site: Site) -> None:
     """Every way leads from a node to a node; other tenants do not see the pack."""
     digest = await MAKERS["packs.digest"](site.engine, OURS)
