@@ -6,6 +6,7 @@ import httpx
 
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
+from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, Site
 from tests.server.samples import MAKERS
 
@@ -52,6 +53,18 @@ async def test_a_layout_that_is_kept_suits_each_reader(site: Site) -> None:
         assert await seen() == [(known, "waiting"), (stored, "waiting")]
         await site.engine.cancel(stored)
         assert await seen() == [(known, "cancelled"), (stored, "cancelled")]
+
+
+async def test_a_new_graph_with_the_id_of_a_forgotten_one_is_drawn(
+    site: Site, anyone: httpx.AsyncClient, clock: Clock
+) -> None:
+    """Its layout is its own, though id and revision are the same."""
+    for key in ("old", "new"):
+        await site.engine.graphs.submit({key: NewExecution(kind="k")}, id="g", retention_ms=0)
+        view = (await anyone.get("/v1/graphs/g/layout")).json()
+        assert [node["key"] for node in view["nodes"]] == [key]
+        await site.engine.graphs.cancel("g")
+        await clock.advance_and_tick(1)
 
 
 async def test_a_flow_of_a_pack_is_drawn_for_those_who_have_it(site: Site) -> None:
