@@ -82,6 +82,7 @@ async def test_a_member_that_ends_is_seen_without_a_read(scene: Scene) -> None:
         page = visit.page
         await visit.open("graphs/drawn")
         await expect(page.get_by_role("link", name="a, step · waiting")).to_be_visible()
+        await expect(page.get_by_role("row").filter(has_text="step")).to_have_count(2)
         await expect(page.get_by_role("button", name="Live")).to_be_visible()
         await page.route("**/v1/graphs/drawn*", lambda route: route.abort())
         held = await claim(scene.client, "drawn")

@@ -6,6 +6,7 @@ import httpx
 
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
+from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, Site
 from tests.server.samples import MAKERS
 
@@ -31,6 +32,39 @@ async def test_members_have_places_and_edges_have_points(
     again = (await anyone.get(f"/v1/graphs/{made.id}/layout")).json()
     assert (again["revision"], again["size"]) == (view["revision"], view["size"])
     assert next(n for n in again["nodes"] if n["key"] == "fetch")["state"] == "cancelled"
+
+
+async def test_a_layout_that_is_kept_suits_each_reader(site: Site) -> None:
+    """Ids are those of the reader, and states those of now."""
+    member = NewExecution(kind="k", tenant=OURS)
+    made = await site.engine.graphs.submit({"only": member}, id="kept", tenant=OURS)
+    stored = made.members["only"]
+    known = stored.removeprefix(f"{OURS}=")
+    assert known != stored
+    async with (
+        site.client(await site.key()) as own,
+        site.client(await site.key(tenant=None)) as all_,
+    ):
+
+        async def seen() -> list[tuple[str, str]]:
+            views = [(await one.get(f"/v1/graphs/{made.id}/layout")).json() for one in (own, all_)]
+            return [(node["id"], node["state"]) for view in views for node in view["nodes"]]
+
+        assert await seen() == [(known, "waiting"), (stored, "waiting")]
+        await site.engine.cancel(stored)
+        assert await seen() == [(known, "cancelled"), (stored, "cancelled")]
+
+
+async def test_a_new_graph_with_the_id_of_a_forgotten_one_is_drawn(
+    site: Site, anyone: httpx.AsyncClient, clock: Clock
+) -> None:
+    """Its layout is its own, though id and revision are the same."""
+    for key in ("old", "new"):
+        await site.engine.graphs.submit({key: NewExecution(kind="k")}, id="g", retention_ms=0)
+        view = (await anyone.get("/v1/graphs/g/layout")).json()
+        assert [node["key"] for node in view["nodes"]] == [key]
+        await site.engine.graphs.cancel("g")
+        await clock.advance_and_tick(1)
 
 
 async def test_a_flow_of_a_pack_is_drawn_for_those_who_have_it(site: Site) -> None:

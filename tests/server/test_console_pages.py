@@ -10,6 +10,7 @@ import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -416,6 +417,20 @@ async def test_it_works_behind_a_prefix(scene: Scene) -> None:
         await page.reload()
         await expect(page.get_by_label("Error")).to_be_visible()
         assert all(f"{scene.elsewhere}{prefix}/" in url for url in visit.requests[1:])
+
+
+@pytest.mark.parametrize("path", ["", "runs"])
+async def test_a_page_takes_what_its_document_asked_for(scene: Scene, path: str) -> None:
+    """The script finds the first answers there, and asks for none of them a second time."""
+    async with visiting(scene) as visit:
+        await visit.open(path)
+        await expect(visit.page.get_by_role("button", name="Live")).to_be_visible()
+        links = visit.page.locator("link[as=fetch]")
+        early = await links.evaluate_all("all => all.map((one) => new URL(one.href).pathname)")
+        asked = [urlsplit(url).path for url in visit.requests]
+        asked = asked[: asked.index("/v1/events")]
+        assert "/v1/me" in early
+        assert {one: asked.count(one) for one in early} == dict.fromkeys(early, 1)
 
 
 async def test_eight_tabs_share_a_connection(scene: Scene) -> None:
