@@ -6,7 +6,7 @@ local grants = {}
 --- What the grants of one call have in common.
 function grants.open(request, now)
   local due = now + limits.GRANT_MS
-  return { request = request, due = due, due_text = tostring(due), now = now, ids = {} }
+  return { request = request, due = due, due_text = tostring(due), now = now, size = 0, ids = {} }
 end
 
 --- Grant an execution that was taken out of a ready set: its id, epoch and limits. Nil if more than its
@@ -22,13 +22,14 @@ function grants.take(tag, id, stack, call)
   local epoch = (found[3] or 0) + 1
   local epoch_text = epoch == 1 and '1' or tostring(epoch)
   server.call('HSET', key, 'grant', call.request, 'epoch', epoch_text, 'due', call.due_text)
-  call.ids[#call.ids + 1] = id
+  call.size = call.size + 1
+  call.ids[call.size] = id
   return { id, epoch, found[4] or limits.of(tag, id, {}) }
 end
 
 --- Set the timers of the grants.
 function grants.close(tag, call)
-  if #call.ids > 0 then timers.arm_cohort(tag, call, call.due, call.now) end
+  if call.size > 0 then timers.arm_cohort(tag, call, call.due, call.now) end
 end
 
 --- The cohort of an execution, with what the worker gets of all that have the same requirements.
