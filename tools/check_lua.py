@@ -33,6 +33,7 @@ BUILTINS = frozenset(
         "ipairs",
         "pairs",
         "setmetatable",
+        "getmetatable",
         "unpack",
         "select",
         "type",

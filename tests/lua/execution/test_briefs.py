@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from holdfast.errors import ExecutionNotFound, StaleLease
+from holdfast.model.calls import Completion
 from holdfast.model.executions import Claim, Failure, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.retry import RetryPolicy
@@ -136,7 +137,7 @@ async def test_an_execution_twice_in_one_call(store: Store, dump: Dump) -> None:
     assert isinstance(second, Submitted)
     assert (first.id, second.duplicate) == (second.id, True)
     claim = await claim_one(store, first.id)
-    ends = [(claim.id, claim.lease, b"1", None), (claim.id, claim.lease, b"2", None)]
+    ends = [Completion(claim.id, claim.lease, result) for result in (b"1", b"2")]
     assert await store.executions.complete_many(ends) == [None, None]
     outcome = await store.executions.outcome(claim.id)
     assert outcome is not None

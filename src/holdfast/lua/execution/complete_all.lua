@@ -22,8 +22,8 @@ local function complete(tag, id, fence, result, content_type, last, call)
   return OK
 end
 
---- The positions of items in the arguments, the keys of their records, and where those are that nothing but a result
---- accompanies: not two of one execution.
+--- The positions of items in the arguments, the keys of their records, and which have nothing but a result: of
+--- two items of one execution, only the first.
 local function survey(tag, args)
   local places, records, bare, known, i, size = {}, {}, {}, {}, 1, 0
   while i <= #args do

@@ -9,34 +9,10 @@
 --- @flags write
 --- @requires lib/core/keys lib/core/clock lib/execution/birth lib/core/index lib/execution/ready
 --- @requires lib/core/settings lib/core/stamps lib/core/timers lib/admin/schedules lib/limit/limits
---- @requires lib/execution/windows lib/execution/children lib/deploy/needs lib/core/cohorts
---- @requires lib/core/brief lib/core/record
+--- @requires lib/execution/taken lib/execution/children lib/deploy/needs lib/core/cohorts
+--- @requires lib/execution/windows lib/core/brief
 
 local CREATED = { 'created', 'waiting' }
-
---- The answer for an id that is taken: by the same call, by the same content, or by other content.
-local function answer_taken(id, found, item)
-  if item.nonce and found.nonce == item.nonce then return { 'created', found.state } end
-  if not item.digest or found.digest == item.digest then return { 'duplicate', id, found.state } end
-  return { 'no', item.key and not item.named and 'idempotency_conflict' or 'id_conflict', id }
-end
-
---- The answer for an item that already exists, or whose key is bound to another id. `is_new` says that
---- there is no execution with its id.
-local function find_taken(tag, item, input, is_new, now)
-  if item.window then return windows.answer(tag, item, input, now) end
-  local id = item.id
-  local alias = item.key and not item.named and server.call('GET', keys.alias(tag, item.tenant, item.key))
-  if alias then
-    local other, digest = alias:match('^(%S+) (%S+)$')
-    if other ~= id and digest ~= item.digest then return { 'no', 'idempotency_conflict', other, digest } end
-    if other ~= id then return { 'duplicate', other, '' } end
-  end
-  if is_new then return nil end
-  local found = record.get(tag, id, 'state', 'digest', 'nonce')
-  if not found[1] then return nil end
-  return answer_taken(id, { state = found[1], digest = found[2], nonce = found[3] }, item)
-end
 
 --- The refusal of an item that cannot be created now, or nil.
 local function refuse(tag, item, lane)
@@ -122,7 +98,7 @@ local function run(tag, args)
     local extras = not new.ruled and not children.parent_of(id) and birth.extras(item)
     -- Other items may look up executions of this call.
     if not extras or ids[id] then write_briefs(new) end
-    local answer = find_taken(tag, item, input, all_new and not ids[id], now)
+    local answer = taken.find(tag, item, input, all_new and not ids[id], now)
     answer = answer or refuse(tag, item, lanes[lane])
     if item.schedule then answer = schedules.turn(tag, item, answer, now) end
     if not answer then

@@ -1,12 +1,13 @@
---- Briefs. Most executions are created, claimed once and completed, and nothing else happens to them. Until something
---- else does, the record of such an execution is one string, a brief, instead of a hash: one command reads, and
---- one writes, those of a whole call. lib/core/record reads both, and unfolds a brief before any other change.
+--- Briefs. Most executions are created, claimed once and completed, and nothing else happens to them. Until
+--- something else does, the record of such an execution is one string, a brief, instead of a hash: one command
+--- reads, and one writes, those of a whole call. lib/core/record reads both, and unfolds a brief before any other
+--- change.
 ---
 ---     HEAD \n TENANT|LANE|KIND \n BORN SIZE EXTRAS \n extras input result
 ---
---- The head of a waiting execution is `w`; of an active one `a`, of a completed one `c` or, if its result has a key of
---- its own, `r`, and then FENCE DUE CLAIMED STEPS ENDED WORKER, with `-` for what is missing. SIZE is that of
---- the input, `-` if it has a key of its own. EXTRAS is the size of further fields in msgpack.
+--- The head of a waiting execution is `w`; of an active one `a`, of a completed one `c` or, if its result has a
+--- key of its own, `r`, and then FENCE DUE CLAIMED STEPS ENDED WORKER, with `-` for what is missing. SIZE is that
+--- of the input, `-` if it has a key of its own. EXTRAS is the size of further fields in msgpack.
 local brief = {}
 
 -- Longer payloads have keys of their own: a brief is written three times.
@@ -56,8 +57,8 @@ function brief.with_steps(text, number)
   return brief.head(letter, fence, due, claimed, number, ended, worker) .. text:match('\n.*$')
 end
 
---- What a claim hands out of a waiting brief that begins with `start`: birth, input if it is here, and packed extras if
---- there are any. Nil if the brief is another.
+--- What a claim hands out of a waiting brief that begins with `start`: birth, input if it is here, and packed
+--- extras if there are any. Nil if the brief is another.
 function brief.handed(text, start)
   if text:find(start, 1, true) ~= 1 then return nil end
   local born, size, extras, at = text:match('^(%d+) (%S+) (%d+)\n()', #start + 1)
@@ -115,6 +116,6 @@ function brief.read(text)
   return setmetatable(rec, { flat = flat, payloads = payloads, text = text }), flat
 end
 
---- The brief behind a record that was read from one and not been unfolded since: its text, its fields as a flat list, and
---- its larger payloads by name. Nil for others.
+--- The brief behind a record that was read from one and has not been unfolded since: its text, its fields as a
+--- flat list, and its larger payloads by name. Nil for others.
 function brief.folded(rec) return getmetatable(rec) end

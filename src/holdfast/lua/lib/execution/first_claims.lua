@@ -28,7 +28,8 @@ local function cohort_of(call, stack)
   return cohort
 end
 
---- The brief of the execution that was last taken from a stack, or nil. Those of all that were read are read together.
+--- The brief of the execution that was last taken from a stack, or nil, and the key of its record. Those of all
+--- that the stack shows are read together.
 local function brief_of(tag, stack)
   if stack.briefs_of ~= stack.rows then
     local records, size = {}, 0
@@ -92,7 +93,8 @@ function first_claims.take(tag, id, stack, call, claimed)
   return true
 end
 
---- Write the briefs, fill in the inputs that have keys of their own, list the executions as active and set their timers.
+--- Write the briefs, fill in the inputs that have keys of their own, list the executions as active and set their
+--- timers.
 function first_claims.close(tag, call, claimed)
   if call.size > 0 then server.call('MSET', unpack(call.briefs)) end
   if #call.inputs > 0 then

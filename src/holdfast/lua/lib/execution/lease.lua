@@ -19,8 +19,8 @@ function lease.check(tag, id, fence, now)
   return nil, reply.no('stale_lease', 'id', id, 'state', rec.state, 'epoch', rec.epoch or '0'), rec
 end
 
---- The record with at least those fields that `names` lists, if the holder may continue; else nil, and `check` says
---- why.
+--- The record with at least those fields that `names` lists, if the holder may continue; else nil, and `check`
+--- says why.
 function lease.held(tag, id, fence, now, names)
   local rec = record.read_brief(tag, id)
   if rec then return rec.fence == fence and rec.state == 'active' and tonumber(rec.due) > now and rec or nil end

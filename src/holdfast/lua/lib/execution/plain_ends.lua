@@ -53,8 +53,8 @@ local function ended(call, head, cohort, letter)
   return head.ended
 end
 
---- End an execution by its brief, if the holder of this fence may, and the tenant if one is given. Returns whether it
---- has. The brief is written by `write`.
+--- End an execution by its brief, if the holder of this fence may, and the tenant if one is given. Returns
+--- whether it has. `write` writes the brief.
 function plain_ends.complete_brief(tag, id, key, text, fence, result, tenant, call)
   local head = head_of(call, text, fence)
   if not head then return false end

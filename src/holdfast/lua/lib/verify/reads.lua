@@ -1,5 +1,5 @@
---- Reads of `verify`: whole values, single members and sizes of keys, all of one moment. A brief reads as the hash that
---- it stands for.
+--- Reads of `verify`: whole values, single members and sizes of keys, all of one moment. A brief reads as the
+--- hash that it stands for.
 --- @requires lib/core/brief
 local reads = {}
 
@@ -30,7 +30,9 @@ local ACT = {
 }
 
 --- The brief at a key, or nil.
-local function brief_of(part, key, kind) return kind == 'string' and part:find('^x:') and server.call('GET', key) end
+local function brief_of(part, key, kind)
+  return kind == 'string' and part:find('^x:') and server.call('GET', key) or nil
+end
 
 --- What a read yields of a brief.
 local function read_brief(verb, text, member)
