@@ -101,7 +101,8 @@ local function pass(tag, id, name, on, room)
     unpack(server.call('HMGET', keys.record(tag, id), 'state', 'result', 'content_type'))
   room.results = room.results - 1
   if state ~= 'completed' then
-    return { name, on, id, state, '', log.ending(tag, id, record.read(tag, id)) }
+    local rec = record.read(tag, id)
+    return { name, on, id, rec.state, '', log.ending(tag, id, rec) }
   end
   local bytes = result and #result or server.call('STRLEN', keys.result(tag, id))
   if bytes > room.bytes then return { name, on, id } end
