@@ -19,7 +19,7 @@ _LINE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """What a seed printed."""
 
@@ -38,9 +38,15 @@ def parse(lines: Iterable[str]) -> Iterator[Line]:
     for text in lines:
         if match := _LINE.match(text):
             faults = (re.sub(r"x\d+$", "", fault) for fault in match["faults"].split(","))
-            numbers = (int(match[name]) for name in ("ok", "failed", "unknown"))
-            is_right = match["verdict"] == "ok"
-            yield Line(int(match["seed"]), match["topology"], *numbers, is_right, frozenset(faults))
+            yield Line(
+                seed=int(match["seed"]),
+                topology=match["topology"],
+                ok=int(match["ok"]),
+                failed=int(match["failed"]),
+                unknown=int(match["unknown"]),
+                is_right=match["verdict"] == "ok",
+                faults=frozenset(faults),
+            )
 
 
 def render(lines: list[Line]) -> Iterator[str]:

@@ -138,9 +138,9 @@ class Topology(ABC):
         folder = self._folder / f"server{number}"
         folder.mkdir(exist_ok=True)
         link = link or self.network.link(0, self.random)
-        own = ("--bind-source-addr", f"127.0.7.{number}")
+        own = ["--bind-source-addr", f"127.0.7.{number}"]
         # Not on the disk that a fault fills.
-        own += ("--logfile", str(folder.with_suffix(".log")))
+        own += ["--logfile", str(folder.with_suffix(".log"))]
         running = start_server(*own, *options, *_users(), folder=folder)
         server = Server(number, self._stack.enter_context(running), folder, link)
         link.target = server.port
