@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="skip the ones before this one")
     parser.add_argument("--only", type=int, nargs="*", help="judge these numbers only")
     parser.add_argument("--quick", action="store_true", help="only ask the tests near a mutant")
+    parser.add_argument("--among", nargs="*", default=[], help="near tests besides, by their paths")
     parser.add_argument("--reach", type=Path, help="keep in a file which tests run what")
     parser.add_argument("--json", type=Path, help="write what was seen to a file")
     options = parser.parse_args()
@@ -52,7 +53,7 @@ def run(trials: Trials, options: argparse.Namespace) -> None:
     for number, mutant in enumerate(drawn(options.count, options.seed)):
         if number < options.first or (options.only and number not in options.only):
             continue
-        seen.append(_judged(number, mutant, trials, reach))
+        seen.append(_judged(number, mutant, trials, reach, options.among))
         if options.json:
             options.json.write_text(json.dumps(seen, indent=2) + "\n")
     survivors = [one for one in seen if one["verdict"] == "survived"]
@@ -62,10 +63,12 @@ def run(trials: Trials, options: argparse.Namespace) -> None:
     print(f"\n{killed} of {len(seen)} killed ({killed / max(1, len(seen)):.1%})")
 
 
-def _judged(number: int, mutant: Mutant, trials: Trials, reach: Reach | None) -> dict[str, Any]:
+def _judged(
+    number: int, mutant: Mutant, trials: Trials, reach: Reach | None, among: list[str]
+) -> dict[str, Any]:
     """Judge one mutant, and print its line."""
     started = time.monotonic()
-    tests = trials.beginning(near(mutant))
+    tests = trials.beginning([*near(mutant), *among])
     survived = trials.survives(mutant, tests)
     judges = f"{len(tests)} near"
     if survived and reach:
