@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from tools.mutants import machines
-from tools.mutants.drawing import Mutant, drawn, harmless
-from tools.mutants.nearness import near
-from tools.mutants.trials import Reach, Trials
+from tests.mutants import machines
+from tests.mutants.drawing import Mutant, drawn, harmless
+from tests.mutants.nearness import near
+from tests.mutants.trials import Reach, Trials
 
 #: Tests that call functions one by one.
 TESTS = ("tests/lua",)
@@ -27,7 +27,7 @@ TESTS = ("tests/lua",)
 
 def main() -> None:
     """Collect the tests once, then judge."""
-    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="skip the ones before this one")

@@ -12,7 +12,7 @@ from functools import cache
 
 from holdfast.store.valkey import library
 from holdfast.store.valkey.library import Source
-from tools.mutants.drawing import Mutant
+from tests.mutants.drawing import Mutant
 
 _FUNCTION = re.compile(r"^(?:local )?function ([\w.]+)", re.MULTILINE)
 #: Through how many libs a change is followed, and to how many functions.
