@@ -15,7 +15,7 @@ import json
 import pickle
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -108,5 +108,6 @@ def _say(value: Any) -> None:
 
 
 if __name__ == "__main__":
+    programs: dict[str, Callable[..., Coroutine[Any, Any, None]]]
     programs = {"host": host, "clients": partial(act, True), "others": partial(act, False)}
     asyncio.run(programs[sys.argv[1]](*sys.argv[2:]))

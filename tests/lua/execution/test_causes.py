@@ -72,3 +72,12 @@ async def test_a_replay_takes_a_failure_back(store: Store) -> None:
     assert (left.count, left.examples) == (1, (second,))
     await again(store, second)
     assert await causes(store, tenant="default") == []
+
+
+async def test_a_version_that_names_no_cause_has_its_failures_grouped_by_type(store: Store) -> None:
+    """Such as 0.1.0, whose call has one argument less."""
+    claim = await claim_one(store, await create_one(store))
+    args = (claim.id, str(claim.lease.fence), "Declined", "0", "", b"{}")
+    await store.caller.write("hf_execution_fail", store.tag_of(claim.id), *args)
+    (found,) = await causes(store)
+    assert (found.error_type, found.count) == ("Declined", 1)

@@ -54,6 +54,17 @@ async def test_many_unread_messages_are_collected_in_steps(engine: Engine) -> No
     assert await _stored(engine) == (0, 1_700)
 
 
+async def test_a_group_of_its_name_is_not_paused(engine: Engine) -> None:
+    """Nothing of the removed one is left."""
+    await engine.queues.define("q", mode="fanout")
+    await engine.queues.add_group("q", "g")
+    await engine.queues.pause("q", group="g")
+    await engine.queues.remove_group("q", "g")
+    await engine.queues.add_group("q", "g")
+    await push(engine, b"1")
+    assert len(await read(engine, group="g")) == 1
+
+
 async def test_its_handles_are_stale(engine: Engine) -> None:
     """Whoever still works for it is told."""
     await engine.queues.define("q", mode="fanout")

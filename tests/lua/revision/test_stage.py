@@ -94,6 +94,17 @@ async def test_a_tenant_stages_its_own_packs(
         await refused(call, PackNotFound, dump, digest=digest("a"))
 
 
+async def test_the_pack_of_the_deployments_tenant_is_preferred(store: Store) -> None:
+    """Several tenants may have uploaded the same content, each with signatures of its own."""
+    for tenant in ("acme", "first", "zebra"):
+        await store.packs.put(upload("a", signers=(key(tenant[0]),)), tenant)
+    for tenant in ("acme", "first", "zebra"):
+        ref = await create(store, "shop", pack="shop", tenant=tenant)
+        await store.deployments.stage(ref, f"of-{tenant}", [digest("a")], b"{}", packs_of=None)
+        (found,) = (await described(store, ref)).revisions
+        assert found.signers == (key(tenant[0]),)
+
+
 async def test_an_env_takes_only_packs_that_it_trusts(store: Store, dump: Dump) -> None:
     """Each of them, overlays too; or all, if it says so."""
     await store.envs.put(Env(name="prod", trust=(key("t"),)))

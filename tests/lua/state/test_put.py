@@ -84,6 +84,11 @@ async def test_bytes_are_bounded_and_expired_values_make_room(
     for number in range(4):
         await put(store, f"n{number}", large, ttl_ms=1_000)
     await refused(put(store, "more", large), StateFull, dump, **FULL)
+    meta = f"{store.tag_of(SCOPE.stored)}:state_meta:{SCOPE.stored}"
+    rest = (16 << 20) - int(await store.client.call(["HGET", meta, "bytes"]))
+    await refused(put(store, "rest", b"x" * (rest + 1)), StateFull, dump, **FULL)
+    await put(store, "rest", b"x" * rest)
+    await store.states.remove(SCOPE, "rest", expected=None)
     assert await put(store, "n1", large, ttl_ms=1_000) > 0
     await clock.advance(1_000)
     await put(store, "more", large)

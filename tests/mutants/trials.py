@@ -24,12 +24,12 @@ import pytest
 import valkey
 
 from holdfast.store.valkey import library
-from tools.mutants import reaching
+from tests.mutants import reaching
 
 if TYPE_CHECKING:
     from holdfast.store.valkey.library import Source
     from holdfast.testing.servers import TestServer
-    from tools.mutants.drawing import Mutant
+    from tests.mutants.drawing import Mutant
 
 #: A mutant that loops is as good as found.
 LIMIT_S = 600

@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.mutants.drawing import Mutant
+from tests.mutants.trials import changed, forked
 from tests.property.run_machine import MACHINES
 from tests.property.running import thorough
 from tests.property.world import open_world
-from tools.mutants.drawing import Mutant
-from tools.mutants.trials import changed, forked
 
 LIMIT_S = 300
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from tools.mutants import machines
-from tools.mutants.drawing import Mutant, drawn, harmless
-from tools.mutants.nearness import near
-from tools.mutants.trials import Reach, Trials
+from tests.mutants import machines
+from tests.mutants.drawing import Mutant, drawn, harmless
+from tests.mutants.nearness import near
+from tests.mutants.trials import Reach, Trials
 
 #: Tests that call functions one by one.
 TESTS = ("tests/lua",)
@@ -27,12 +27,13 @@ TESTS = ("tests/lua",)
 
 def main() -> None:
     """Collect the tests once, then judge."""
-    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="skip the ones before this one")
     parser.add_argument("--only", type=int, nargs="*", help="judge these numbers only")
     parser.add_argument("--quick", action="store_true", help="only ask the tests near a mutant")
+    parser.add_argument("--among", nargs="*", default=[], help="near tests besides, by their paths")
     parser.add_argument("--reach", type=Path, help="keep in a file which tests run what")
     parser.add_argument("--json", type=Path, help="write what was seen to a file")
     options = parser.parse_args()
@@ -52,7 +53,7 @@ def run(trials: Trials, options: argparse.Namespace) -> None:
     for number, mutant in enumerate(drawn(options.count, options.seed)):
         if number < options.first or (options.only and number not in options.only):
             continue
-        seen.append(_judged(number, mutant, trials, reach))
+        seen.append(_judged(number, mutant, trials, reach, options.among))
         if options.json:
             options.json.write_text(json.dumps(seen, indent=2) + "\n")
     survivors = [one for one in seen if one["verdict"] == "survived"]
@@ -62,10 +63,12 @@ def run(trials: Trials, options: argparse.Namespace) -> None:
     print(f"\n{killed} of {len(seen)} killed ({killed / max(1, len(seen)):.1%})")
 
 
-def _judged(number: int, mutant: Mutant, trials: Trials, reach: Reach | None) -> dict[str, Any]:
+def _judged(
+    number: int, mutant: Mutant, trials: Trials, reach: Reach | None, among: list[str]
+) -> dict[str, Any]:
     """Judge one mutant, and print its line."""
     started = time.monotonic()
-    tests = trials.beginning(near(mutant))
+    tests = trials.beginning([*near(mutant), *among])
     survived = trials.survives(mutant, tests)
     judges = f"{len(tests)} near"
     if survived and reach:

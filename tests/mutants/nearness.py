@@ -12,7 +12,7 @@ from functools import cache
 
 from holdfast.store.valkey import library
 from holdfast.store.valkey.library import Source
-from tools.mutants.drawing import Mutant
+from tests.mutants.drawing import Mutant
 
 _FUNCTION = re.compile(r"^(?:local )?function ([\w.]+)", re.MULTILINE)
 #: Through how many libs a change is followed, and to how many functions.
@@ -35,9 +35,10 @@ def _tests_of(name: str) -> str:
 def _users(source: Source, mutant: Mutant) -> Iterator[str]:
     """Yield the functions that run the changed code, those with the shortest way first."""
     named = [match[1] for match in _FUNCTION.finditer(mutant.before) if match.start() < mutant.at]
-    words = named[-1:] if named and "." in named[-1] else []
+    whole = f"{source.table}."
+    is_used = bool(named) and "." in named[-1] and len(_naming(named[-1])) > 1
     seen = {source.name}
-    level = [(source, words[0] if words else f"{source.table}.")]
+    level = [(source, named[-1] if is_used else whole)]
     for _ in range(_DEPTH):
         found = [user for _, word in level for user in _naming(word) if user.name not in seen]
         yield from (user.name for user in found if not user.is_lib)

@@ -101,7 +101,7 @@ def drawn(count: int, seed: int) -> list[Mutant]:
     for source in library.sources().values():
         for mutant in mutants_of(source.name, source.text):
             by_kind.setdefault(mutant.kind, []).append(mutant)
-    draw = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    draw = random.Random(seed)
     chosen = []
     for kind in sorted(by_kind):
         draw.shuffle(by_kind[kind])
