@@ -19,6 +19,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import valkey
+
 from bench.soak.clients import Clients
 from bench.soak.faults import Faults
 from bench.soak.samples import Samples, growth, look
@@ -103,7 +105,7 @@ class Soak:
     def _look(self, at: float) -> None:
         took, self._clients.took = self._clients.took, []
         # The store may be down at this moment.
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(valkey.ValkeyError, OSError):
             seen = look(self._stage, took)
             self._samples.add(at, seen)
             if self._options.verbose:

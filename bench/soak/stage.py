@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import valkey
+
 from holdfast.store.valkey.ports import free_port
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
@@ -83,7 +85,7 @@ class Stage:
         """Wait until the store's server has loaded its data."""
 
         async def answers() -> bool:
-            with contextlib.suppress(Exception), self.valkey.raw() as client:
+            with contextlib.suppress(valkey.ValkeyError), self.valkey.raw() as client:
                 return bool(client.ping())
             return False
 
@@ -120,8 +122,8 @@ async def open_stage(folder: Path) -> AsyncIterator[Stage]:
     options = ["--appendonly", "yes", "--appendfsync", "always"]
     options += ["--auto-aof-rewrite-min-size", _REWRITE]
     ports = {name: free_port() for name in (STEADY[0], MORTAL[0])}
-    with start_server(*options, folder=folder) as valkey, (folder / "log").open("ab") as log:
-        stage = Stage(folder, log, valkey, ports, {})
+    with start_server(*options, folder=folder) as server, (folder / "log").open("ab") as log:
+        stage = Stage(folder, log, server, ports, {})
         try:
             for name in (*STEADY, *MORTAL):
                 stage.start(name)

@@ -15,7 +15,7 @@ from holdfast.server.http.connections import BoundedHttp
 def feed(data: bytes) -> None:
     """Give data to a new connection, in two pieces."""
     transport = _Transport()
-    nobody: Any = SimpleNamespace(start=lambda _caller, _begin: None)
+    nobody: Any = SimpleNamespace(start=lambda _caller, _begin: SimpleNamespace(end=lambda: None))
     state: Any = SimpleNamespace(connections=set(), tasks=set(), default_headers=[])
     loop: Any = _Loop()
     protocol = BoundedHttp(nobody, _config(), state, {}, loop)

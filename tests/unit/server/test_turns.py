@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -17,21 +18,17 @@ class Calls:
     def __init__(self) -> None:
         self.turns = Turns()
         self.started: list[str] = []
-        self._running: dict[str, list[Turn]] = {}
+        self._sent: dict[str, list[Turn]] = {}
 
     def send(self, caller: str, count: int = 1) -> None:
         """Send calls of a caller."""
         for _ in range(count):
-
-            def begin(turn: Turn) -> None:
-                self.started.append(caller)
-                self._running.setdefault(caller, []).append(turn)
-
-            self.turns.start(caller, begin)
+            turn = self.turns.start(caller, partial(self.started.append, caller))
+            self._sent.setdefault(caller, []).append(turn)
 
     def end(self, caller: str) -> None:
         """End the oldest call of a caller; twice is as good as once."""
-        turn = self._running[caller].pop(0)
+        turn = self._sent[caller].pop(0)
         turn.end()
         turn.end()
 
@@ -99,3 +96,15 @@ async def test_calls_that_take_long_do_not_count(monkeypatch: pytest.MonkeyPatch
         return calls.started.count("a") == 2 * SHARE
 
     await wait_for(all_started)
+
+
+async def test_a_call_that_is_over_before_it_begins_does_not_count() -> None:
+    """As when its connection is lost."""
+    calls = Calls()
+    calls.send("b")
+    calls.send("a", SHARE)
+    for _ in range(SHARE):
+        calls.end("a")
+    calls.send("a", SHARE)
+    await calls.settle()
+    assert calls.started.count("a") == 2 * SHARE

@@ -40,6 +40,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._turns = turns
         #: The call that is being answered; `cycle` is the last one that was read.
         self._answered: Any = None
+        self._turn: Turn | None = None
         self._is_in_head = False
         #: How often something came of the data: a head began or ended, or there was a body.
         self._gains = 0
@@ -60,6 +61,7 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timeouts, and let the call that is being answered know."""
         super().connection_lost(exc)
+        self._end_turn()
         if self._answered is not None and not self._answered.response_complete:
             self._answered.disconnected = True
             self._answered.message_event.set()
@@ -113,14 +115,17 @@ class BoundedHttp(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         """Start a call when it is its turn."""
         self._answered = cycle
+<<<<<<< HEAD
         cycle.scope[CONNECTION] = self
         start = super()._start_asgi_task
+=======
+        begin = partial(super()._start_asgi_task, cycle, app)
+        self._turn = cycle.scope[TURN] = self._turns.start(_caller(cycle.scope), begin)
+>>>>>>> load
 
-        def begin(turn: Turn) -> None:
-            cycle.scope[TURN] = turn
-            start(cycle, partial(_run, app, turn))
-
-        self._turns.start(_caller(cycle.scope), begin)
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            self._turn.end()
 
     def on_message_complete(self) -> None:
         """Hand over a body that came with its head: nothing has to wait for it."""
@@ -147,12 +152,17 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Start the timeout for the next call; read it when those before it are answered."""
+<<<<<<< HEAD
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
+=======
+        self._end_turn()
+        super().on_response_complete()
+>>>>>>> load
         if self.pipeline:
             self.flow.pause_reading()
         self._expect_call()
@@ -183,13 +193,6 @@ class BoundedHttp(HttpToolsProtocol):
             self._closing = self.loop.call_later(left, self._close_unless_called)
         elif self.cycle is None or self.cycle.response_complete:
             self.transport.close()
-
-
-async def _run(app: Any, turn: Turn, scope: Any, receive: Any, send: Any) -> None:
-    try:
-        await app(scope, receive, send)
-    finally:
-        turn.end()
 
 
 def _caller(scope: Any) -> object:

@@ -29,21 +29,21 @@ BRIEF_S = 0.1
 
 
 class Turn:
-    """A call that was started."""
+    """A call that is started when it is its turn."""
 
-    __slots__ = ("_turns", "caller", "started_at")
+    __slots__ = ("_turns", "begin", "caller", "is_over", "started_at")
 
-    def __init__(self, turns: Turns, caller: object, started_at: float) -> None:
+    def __init__(self, turns: Turns, caller: object, begin: Callable[[], object]) -> None:
         self._turns = turns
         self.caller = caller
-        self.started_at = started_at
+        self.begin = begin
+        self.started_at = 0.0
+        self.is_over = False
 
     def end(self) -> None:
-        """Make room for another call: this one has ended, or waits from now on."""
+        """Make room for another call: this one has ended, or waits from now on. Safe to repeat."""
+        self.is_over = True
         self._turns.ended(self)
-
-
-Begin = Callable[[Turn], object]
 
 
 class Turns:
@@ -52,39 +52,40 @@ class Turns:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         #: The calls of each caller, in the order in which callers are next.
-        self._lines: dict[object, deque[Begin]] = {}
+        self._lines: dict[object, deque[Turn]] = {}
         #: The calls of callers that have their share at work.
-        self._held: dict[object, deque[Begin]] = {}
-        #: The calls at work of each caller, the oldest first.
+        self._held: dict[object, deque[Turn]] = {}
+        #: The calls at work of each caller, the oldest first; only those that began beside others.
         self._working: dict[object, dict[Turn, None]] = {}
         self._is_planned = False
         #: The last caller, and until when it is not the only one.
         self._last: object = None
         self._shared_until = 0.0
 
-    def start(self, caller: object, begin: Begin) -> None:
+    def start(self, caller: object, begin: Callable[[], object]) -> Turn:
         """Start a call in the next turn that has room for it."""
+        turn = Turn(self, caller, begin)
         if caller != self._last:
             if self._last is not None:
                 self._shared_until = self._loop.time() + PRESENT_S
             self._last = caller
         line = self._lines.get(caller) or self._held.get(caller)
         if line:
-            line.append(begin)
+            line.append(turn)
         else:
-            self._lines[caller] = deque((begin,))
+            self._lines[caller] = deque((turn,))
         self._plan()
+        return turn
 
     def ended(self, turn: Turn) -> None:
-        """Forget a call that was at work; safe to repeat."""
+        """Forget a call that was at work."""
         working = self._working.get(turn.caller)
         if working is None or turn not in working:
             return
         del working[turn]
         if not working:
             del self._working[turn.caller]
-        if turn.caller in self._held:
-            self._release(turn.caller)
+        self._release(turn.caller)
 
     def _plan(self) -> None:
         if not self._is_planned and self._lines:
@@ -94,21 +95,24 @@ class Turns:
     def _begin(self) -> None:
         self._is_planned = False
         now = self._loop.time()
+        is_shared = now < self._shared_until
         for _ in range(AT_ONCE):
             if not self._lines:
                 return
-            caller = next(iter(self._lines))
-            line = self._lines.pop(caller)
-            if now < self._shared_until and self._has_its_share(caller, now):
-                self._held[caller] = line
+            caller, line = next(iter(self._lines.items()))
+            if is_shared and self._has_its_share(caller, now):
+                self._held[caller] = self._lines.pop(caller)
                 self._loop.call_later(BRIEF_S, self._release, caller)
                 continue
-            begin = line.popleft()
-            if line:
-                self._lines[caller] = line
-            turn = Turn(self, caller, now)
-            self._working.setdefault(caller, {})[turn] = None
-            begin(turn)
+            turn = line.popleft()
+            if not line:
+                del self._lines[caller]
+            elif len(self._lines) > 1:
+                self._lines[caller] = self._lines.pop(caller)
+            if is_shared and not turn.is_over:
+                turn.started_at = now
+                self._working.setdefault(caller, {})[turn] = None
+            turn.begin()
         self._plan()
 
     def _has_its_share(self, caller: object, now: float) -> bool:
