@@ -115,13 +115,9 @@ class BoundedHttp(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         """Start a call when it is its turn."""
         self._answered = cycle
-<<<<<<< HEAD
         cycle.scope[CONNECTION] = self
-        start = super()._start_asgi_task
-=======
         begin = partial(super()._start_asgi_task, cycle, app)
         self._turn = cycle.scope[TURN] = self._turns.start(_caller(cycle.scope), begin)
->>>>>>> load
 
     def _end_turn(self) -> None:
         if self._turn is not None:
@@ -152,17 +148,13 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Start the timeout for the next call; read it when those before it are answered."""
-<<<<<<< HEAD
+        self._end_turn()
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
-=======
-        self._end_turn()
-        super().on_response_complete()
->>>>>>> load
         if self.pipeline:
             self.flow.pause_reading()
         self._expect_call()
