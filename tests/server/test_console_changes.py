@@ -140,7 +140,7 @@ async def test_a_dead_letter_is_corrected_and_sent_again(scene: Scene) -> None:
     await ask(client, "PUT", "/v1/queues/orders", mode="work", dead_letter="orders-dead")
     await ask(client, "POST", "/v1/queues/orders/messages", items=[{"payload": {"count": "x"}}])
     read = await ask(client, "POST", "/v1/queues/orders/read", consumer="c")
-    refused = [{"handle": read["items"][0]["handle"], "reason": "no number"}]
+    refused = [{"handle": read["deliveries"][0]["handle"], "reason": "no number"}]
     await ask(client, "POST", "/v1/queues/orders/reject", items=refused)
     async with visiting(scene) as visit:
         page = visit.page

@@ -111,8 +111,7 @@ async def test_near_and_far_are_the_same(site: Site) -> None:
         assert raised.value.context["generation"] == split.generation == 1
         rolled = await far_side.deployments.rollback(ref, to_generation=1)
         assert rolled.generation == 1
-        needed = {"tenant": "acme", "requires": (f"rev:{revision.id}",), "lane": "nobody"}
-        await near.submit("k", **needed)  # type: ignore[arg-type]
+        await near.submit("k", tenant="acme", requires=(f"rev:{revision.id}",), lane="nobody")
         (listed,) = (await far_side.deployments.list("prod")).items
         assert [one.running for one in listed.revisions] == [1]
         forecast = await far_side.deployments.forecast(ref, revision.id)

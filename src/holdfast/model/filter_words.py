@@ -40,13 +40,14 @@ def filter_of(words: Mapping[str, Any], tenant: str | None) -> Filter:
 
     Times may be moments or texts. Raises InvalidInput.
     """
+    plain: dict[str, Any] = {name: words.get(name) for name in _AS_THEY_ARE}
     return Filter(
         tenant=tenant,
         states=_states(words.get("state")),
         tag=_tag(words.get("tag")),
         since=_moment(words.get("since")),
         until=_moment(words.get("until")),
-        **{name: words.get(name) for name in _AS_THEY_ARE},
+        **plain,
     )
 
 

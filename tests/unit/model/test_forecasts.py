@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ MINUTE = to_ms(NOW) // 60_000
 MINUTES = timedelta(minutes=1)
 
 
-def revision(lifecycle: Lifecycle = Lifecycle.READY, **fields: datetime) -> Revision:
+def revision(lifecycle: Lifecycle = Lifecycle.READY, **fields: Any) -> Revision:
     """Return a revision of an app."""
     return Revision(
         id="blue",

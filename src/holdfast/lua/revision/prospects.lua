@@ -1,9 +1,9 @@
 --- What foretells when nothing in this partition needs a revision any more.
+--- TIMED is how many of the waits time ends, of at most 1,000 that are looked at, LAST when the last of them
+--- ends, and LEFT how many executions stopped needing it in each minute of the last hour.
 --- @key tag the partition
 --- @arg tenant of the deployment @arg revision
---- @ok NOW RUNNING WAITING TIMED LAST LEFT: TIMED is how many of the waits time ends, of at most 1,000 that
----   are looked at, and LAST when the last of them ends, in ms or empty; LEFT has MINUTE, COUNT pairs: how many
----   executions stopped needing it in each minute of the last hour
+--- @ok NOW RUNNING WAITING TIMED LAST LEFT: times in ms, LAST may be empty, LEFT has MINUTE, COUNT pairs
 --- @flags no-writes
 --- @requires lib/core/clock lib/deploy/departures lib/deploy/needs
 
