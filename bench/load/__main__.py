@@ -12,7 +12,7 @@ from bench.load.flood import measure_flood
 from bench.load.sessions import measure_sessions
 from bench.load.suspended import measure_suspended
 from bench.load.workers import measure_workers
-from bench.run import Figures, machine, run, table
+from bench.report import Figures, machine, run, table
 from holdfast.engine import Engine, open_engine
 
 Part = Callable[[Engine, str, int], Awaitable[Figures]]
