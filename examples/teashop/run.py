@@ -84,9 +84,9 @@ async def product(folder: Path) -> AsyncIterator[str]:
     async with (
         process(model, log=folder / "model.log"),
         process("-m", "holdfast.cli", "dev", "teashop:app", *packs, *options, log=log) as dev,
-        httpx.AsyncClient(base_url=url) as client,
     ):
-        while dev.returncode is None and not await answers(client, "/readyz"):
+        # Its own word: another program may have taken the port in the meantime, and answer.
+        while dev.returncode is None and f"{url}/console/" not in log.read_text():
             await asyncio.sleep(0.2)
         if dev.returncode is not None:
             raise WentWrongError(f"`holdfast dev` has ended: {log.read_text()}")

@@ -26,13 +26,8 @@ LATER = {"hf_budget_spent", "hf_execution_follow", "hf_execution_list", "hf_sess
 _HOLDER = ["hf_lease_check", "hf_waitpoint_list"]
 _GROWTH = ["hf_graph_describe", "hf_graph_members"]
 #: What routes ask about the thing that their path names, where it is not one call.
-_LIFE = [
-    "hf_execution_describe",
-    "hf_execution_input",
-    "hf_execution_steps",
-    "hf_execution_watch",
-]
-_REHEARSAL = ["hf_session_read", "hf_session_read", "hf_session_read", "hf_session_values"]
+_LIFE = ["hf_execution_input", "hf_execution_steps", "hf_execution_watch"]
+_REHEARSAL = ["hf_session_read", "hf_session_read", "hf_session_values"]
 SEVERAL = {
     "POST /v1/executions/{id}/usage": _HOLDER,
     "POST /v1/executions/{id}/usage/reserve": _HOLDER,
@@ -44,7 +39,7 @@ SEVERAL = {
         "hf_execution_history",
         "hf_execution_steps",
     ],
-    "GET /v1/executions/{id}/diff": ["hf_execution_describe", "hf_execution_owner", *_LIFE, *_LIFE],
+    "GET /v1/executions/{id}/diff": ["hf_execution_describe", *_LIFE, *_LIFE],
     "GET /v1/sessions/{id}/moment": _REHEARSAL,
     "POST /v1/sessions/{id}/rehearse": _REHEARSAL,
     "GET /v1/graphs/{id}": ["hf_graph_describe", "hf_graph_members"],

@@ -181,7 +181,8 @@ class Worker:
             try:
                 await self._close()
             finally:
-                # Also if it was cancelled a second time: they would go on without the worker.
+                # Also if it is cancelled a second time: they would go on without the worker.
+                self._heartbeats.give_up()
                 await asyncio.to_thread(self._heartbeats.stop)
 
     async def _close(self) -> None:

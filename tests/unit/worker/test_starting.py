@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import pytest
@@ -72,3 +73,27 @@ async def test_a_worker_that_is_cancelled_as_it_registers_sends_no_heartbeats(ro
     running.cancel()
     await asyncio.wait([running])
     assert await asyncio.to_thread(here.closed.wait, 30)
+
+
+async def test_a_worker_that_is_cancelled_twice_sends_no_heartbeats() -> None:
+    """Even if no thread was free to wait for their end."""
+    here = Away(is_away=False)
+    app = App("valkey://nowhere").attach(cast("Engine", here))
+    loop, done = asyncio.get_running_loop(), threading.Event()
+    with ThreadPoolExecutor(1) as only:
+        loop.set_default_executor(only)
+        running = asyncio.ensure_future(Worker(app, WorkerSettings()).run())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert here.tried.wait(30)
+        busy = loop.run_in_executor(only, done.wait)
+        # It is registered, has found nothing to work with, and waits for the thread.
+        for _ in range(20):
+            await asyncio.sleep(0)
+        while not running.done():
+            running.cancel()
+            await asyncio.sleep(0)
+        has_ended = here.closed.wait(30)
+        done.set()
+        await busy
+    assert has_ended
