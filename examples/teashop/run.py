@@ -75,7 +75,8 @@ async def process(*command: str, log: Path) -> AsyncIterator[Process]:
 @contextlib.asynccontextmanager
 async def product(folder: Path) -> AsyncIterator[str]:
     """Run `holdfast dev` with the shop, both packs and a model; yield its URL."""
-    port = free_port(8080)
+    # Nobody types the address without a terminal, and several may run at once.
+    port = free_port(8080 if ON_TERMINAL else 0)
     url, log = f"http://127.0.0.1:{port}", folder / "dev.log"
     packs = [str(PACKS / name) for name in ("support", "assistant")]
     options = ["--listen", f"127.0.0.1:{port}", "--allow-private", MODEL]

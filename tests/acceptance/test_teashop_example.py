@@ -16,8 +16,6 @@ from tests.acceptance.processes import ROOT, environment
 EXAMPLE = str(ROOT / "examples" / "teashop" / "run.py")
 #: It takes ten seconds on an idle machine.
 PATIENCE_S = 240
-#: One at a time: its model has a port of its own.
-pytestmark = pytest.mark.xdist_group("teashop")
 
 
 def test_make_run_starts_it() -> None:
