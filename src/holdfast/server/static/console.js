@@ -3685,7 +3685,7 @@ function nodesOf(members, layout) {
   const states = new Map(members.map(({ key, state }) => [key, state]));
   return layout.nodes.map((node) => {
     const state = states.get(node.key) ?? node.state;
-    return { key: node.key, label: node.key, note: `${node.kind} · ${state.replaceAll("_", " ")}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
+    return { key: node.key, label: node.key, note: `${state.replaceAll("_", " ")} · ${node.kind}`, state, href: to(["runs", node.id]), x: node.x, y: node.y, w: node.w, h: node.h };
   });
 }
 function edgesOf(layout) {
