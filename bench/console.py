@@ -239,7 +239,7 @@ async def _graph(scene: Scene) -> Figures:
     async with scene.engine.claimer(lanes=["busy"], worker="w") as claimer:
         for number in range(10):
             (claim,) = await claimer.claim(1, 600_000)
-            selector = f".node[aria-label='m{number}, step · completed']"
+            selector = f".node[aria-label='m{number}, completed · step']"
             before = time.time() * 1_000 - opened_at
             await scene.engine.complete(claim.id, claim.lease)
             late.append(await page.evaluate(_SEEN, selector) - before)

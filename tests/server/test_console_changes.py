@@ -81,14 +81,14 @@ async def test_a_member_that_ends_is_seen_without_a_read(scene: Scene) -> None:
     async with visiting(scene) as visit:
         page = visit.page
         await visit.open("graphs/drawn")
-        await expect(page.get_by_role("link", name="a, step · waiting")).to_be_visible()
+        await expect(page.get_by_role("link", name="a, waiting · step")).to_be_visible()
         await expect(page.get_by_role("row").filter(has_text="step")).to_have_count(2)
         await expect(page.get_by_role("button", name="Live")).to_be_visible()
         await page.route("**/v1/graphs/drawn*", lambda route: route.abort())
         held = await claim(scene.client, "drawn")
         path = f"/v1/executions/{held['execution']['id']}/complete"
         await ask(scene.client, "POST", path, lease=held["lease"], result=1)
-        await expect(page.get_by_role("link", name="a, step · completed")).to_be_visible()
+        await expect(page.get_by_role("link", name="a, completed · step")).to_be_visible()
 
 
 async def test_a_month_of_sleep_leaves_room_for_the_work(scene: Scene) -> None:
