@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
@@ -75,25 +76,29 @@ async def test_a_worker_that_is_cancelled_as_it_registers_sends_no_heartbeats(ro
     assert await asyncio.to_thread(here.closed.wait, 30)
 
 
-async def test_a_worker_that_is_cancelled_twice_sends_no_heartbeats() -> None:
+def test_a_worker_that_is_cancelled_twice_sends_no_heartbeats() -> None:
     """Even if no thread was free to wait for their end."""
-    here = Away(is_away=False)
-    app = App("valkey://nowhere").attach(cast("Engine", here))
-    loop, done = asyncio.get_running_loop(), threading.Event()
-    with ThreadPoolExecutor(1) as only:
+    with contextlib.closing(asyncio.new_event_loop()) as loop, ThreadPoolExecutor(1) as only:
         loop.set_default_executor(only)
-        running = asyncio.ensure_future(Worker(app, WorkerSettings()).run())
+        here = loop.run_until_complete(_cancelled_twice(only))
+        assert here.closed.wait(30)
+
+
+async def _cancelled_twice(only: ThreadPoolExecutor) -> Away:
+    """Cancel a worker that has registered, while another has its loop's only thread."""
+    here, done = Away(is_away=False), threading.Event()
+    app = App("valkey://nowhere").attach(cast("Engine", here))
+    running = asyncio.ensure_future(Worker(app, WorkerSettings()).run())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert here.tried.wait(30)
+    busy = asyncio.get_running_loop().run_in_executor(only, done.wait)
+    # It is registered, has found nothing to work with, and waits for the thread.
+    for _ in range(20):
         await asyncio.sleep(0)
+    while not running.done():
+        running.cancel()
         await asyncio.sleep(0)
-        assert here.tried.wait(30)
-        busy = loop.run_in_executor(only, done.wait)
-        # It is registered, has found nothing to work with, and waits for the thread.
-        for _ in range(20):
-            await asyncio.sleep(0)
-        while not running.done():
-            running.cancel()
-            await asyncio.sleep(0)
-        has_ended = here.closed.wait(30)
-        done.set()
-        await busy
-    assert has_ended
+    done.set()
+    await busy
+    return here
