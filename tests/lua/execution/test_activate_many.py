@@ -97,7 +97,7 @@ async def test_a_repeated_claim_gets_the_same_grants(store: Store, dump: Dump) -
 
 
 async def test_a_grant_that_nobody_uses_returns_by_timer(store: Store, clock: Clock) -> None:
-    """Its limits are told that it came to nothing, and the next grant has another epoch."""
+    """Its limits learn that it came to nothing, and the next grant has another epoch."""
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
@@ -113,7 +113,7 @@ async def test_a_grant_that_nobody_uses_returns_by_timer(store: Store, clock: Cl
 
 
 async def test_a_cancelled_grant_cannot_be_used(store: Store) -> None:
-    """Cancel wins, and the limits are told."""
+    """Cancel wins, and the limits learn of it."""
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
@@ -255,7 +255,7 @@ async def test_a_grant_after_one_that_ran_out_has_an_epoch_of_its_own(
 
 
 async def test_one_that_was_cancelled_during_its_grant_is_not_leased(store: Store) -> None:
-    """Its limits are told that it did not start."""
+    """Its limits learn that it did not start."""
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
