@@ -32,7 +32,7 @@ async def contest(peers: dict[Peer, Any], count: int, rounds: int) -> Samples:
                 client.flushall()
                 client.config_set("appendfsync", peer.fsync)
                 try:
-                    result = await measure(peer, python, valkey.port, round_to_100(count, peer))
+                    result = await measure(peer, python, valkey, round_to_100(count, peer))
                 except Stalled as error:
                     print(error, file=sys.stderr)
                     continue
@@ -59,15 +59,15 @@ def medians(samples: Samples) -> dict[str, dict[str, float]]:
 def table(figures: dict[str, dict[str, float]], versions: dict[str, str]) -> str:
     """Format the medians, and Holdfast's rate as a multiple of each peer's."""
     ours = figures.get("Holdfast", {}).get("end to end /s", 0.0)
-    lines = [
-        f"{'':<28}{'end to end/s':>13}{'submit/s':>11}{'drain/s':>10}{'CPU us':>9}{'Holdfast':>10}"
-    ]
+    heads = {"end to end/s": 13, "submit/s": 11, "drain/s": 10, "worker us": 11, "Valkey us": 11}
+    head = "".join(f"{name:>{width}}" for name, width in heads.items())
+    lines = [f"{'':<28}{head}{'Holdfast':>10}"]
     for name, one in figures.items():
-        rate, submit, drain, cpu = one.values()
+        rate, submit, drain, worker, valkey = one.values()
         label = f"{name} {versions[name]}"
         lines.append(
-            f"{label:<28}{rate:>13,.0f}{submit:>11,.0f}{drain:>10,.0f}{cpu:>9,.0f}"
-            f"{ours / rate:>9,.1f}x"
+            f"{label:<28}{rate:>13,.0f}{submit:>11,.0f}{drain:>10,.0f}"
+            f"{worker:>11,.0f}{valkey:>11,.0f}{ours / rate:>9,.1f}x"
         )
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ import struct
 import tempfile
 import time
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -20,6 +20,7 @@ from bench.processes import processor_seconds
 from holdfast.engine import open_engine
 from holdfast.store.valkey.ports import free_port
 from holdfast.testing.polling import wait_for
+from holdfast.testing.servers import TestServer
 
 #: No peer takes this long to start, or between two tasks.
 _STALLED_S = 60
@@ -38,23 +39,28 @@ class Result:
     submit_s: float
     drain_s: float
     worker_cpu_s: float
+    #: Of Valkey, during the drain.
+    server_cpu_s: float
 
     @property
     def figures(self) -> dict[str, float]:
-        """Rates, and the worker's processor time for each task."""
+        """Rates, and the processor time of worker and server for each task."""
         return {
             "end to end /s": self.count / (self.submit_s + self.drain_s),
             "submit /s": self.count / self.submit_s,
             "drain /s": self.count / self.drain_s,
             "worker CPU us per task": self.worker_cpu_s / self.count * 1e6,
+            "Valkey CPU us per task": self.server_cpu_s / self.count * 1e6,
         }
 
 
-async def measure(peer: Peer, python: Path, port: int, count: int) -> Result:
+async def measure(peer: Peer, python: Path, valkey: TestServer, count: int) -> Result:
     """Submit tasks with one process, then run them with one worker."""
     with tempfile.TemporaryDirectory(prefix="holdfast-peers-") as folder:
-        async with _served(peer, folder, port) as store:
-            return await _measure(peer, python, store, count, Path(folder))
+        async with _served(peer, folder, valkey.port) as store:
+            return await _measure(
+                peer, python, store, valkey=valkey.process.pid, count=count, folder=Path(folder)
+            )
 
 
 @contextlib.asynccontextmanager
@@ -78,7 +84,9 @@ async def _served(peer: Peer, folder: str, port: int) -> AsyncIterator[str]:
         yield peer.store.format(port=own)
 
 
-async def _measure(peer: Peer, python: Path, store: str, count: int, folder: Path) -> Result:
+async def _measure(
+    peer: Peer, python: Path, store: str, *, valkey: int, count: int, folder: Path
+) -> Result:
     ledger = folder / "ledger"
     environment = {**os.environ, "BENCH_STORE": store, "BENCH_LEDGER": str(ledger)}
     async with _running(peer.submit(python, count), peer.folder, environment) as producer:
@@ -87,21 +95,24 @@ async def _measure(peer: Peer, python: Path, store: str, count: int, folder: Pat
             raise Stalled(f"{peer.name} could not submit: {problem.decode()[-2_000:]}")
         submit_s = float(said.split()[-1])
     log = folder / "worker.log"
+    command = peer.worker(python, store)
     with log.open("wb") as output:
-        command = peer.worker(python, store)
-        async with _running(command, peer.folder, environment, output) as worker:
+        async with (
+            _settling(peer, store, count) as settled,
+            _running(command, peer.folder, environment, output) as worker,
+        ):
             try:
                 await _ran(ledger, 1)
-                started_s = _session_seconds(worker.pid)
+                before_s = _session_seconds(worker.pid), processor_seconds(valkey)
                 await _ran(ledger, count)
             except Stalled as error:
                 raise Stalled(f"{peer.name} {error}: {log.read_text()[-2_000:]}") from None
-            if peer.settles:
-                await _settled(store, count)
+            await wait_for(settled)
             ended = time.monotonic()
-            cpu_s = _session_seconds(worker.pid) - started_s
+            after_s = _session_seconds(worker.pid), processor_seconds(valkey)
     (first_ns,) = struct.unpack_from("<q", ledger.read_bytes())
-    return Result(count, submit_s, ended - first_ns / 1e9, cpu_s)
+    spent_s = (after - before for before, after in zip(before_s, after_s, strict=True))
+    return Result(count, submit_s, ended - first_ns / 1e9, *spent_s)
 
 
 @contextlib.asynccontextmanager
@@ -137,15 +148,26 @@ async def _ran(ledger: Path, count: int) -> None:
             raise Stalled(f"ran {seen:,} of {count:,} tasks, and no more for a minute")
 
 
-async def _settled(store: str, count: int) -> None:
-    """Wait until the store says that all have completed: what Holdfast calls done."""
+@contextlib.asynccontextmanager
+async def _settling(
+    peer: Peer, store: str, count: int
+) -> AsyncIterator[Callable[[], Awaitable[bool]]]:
+    """Yield whether the store says that all have completed: what Holdfast calls done."""
+    if not peer.settles:
+
+        async def ran() -> bool:
+            return True
+
+        yield ran
+        return
+    # Opened before the drain begins: connecting is no part of it.
     async with open_engine(store, maintenance=False) as engine:
 
         async def all_completed() -> bool:
             counts = await engine.count()
             return sum(one.count for one in counts if one.state == "completed") >= count
 
-        await wait_for(all_completed)
+        yield all_completed
 
 
 def _session_seconds(pid: int) -> float:

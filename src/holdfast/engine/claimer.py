@@ -44,6 +44,10 @@ class Claimer(api.Claimer):
         #: The partitions in the order in which they are asked, and those that may have work.
         self._rotation = deque(tags)
         self._hopeful = set(tags)
+        #: Those whose last answer was full: several claims may ask them at once.
+        self._plentiful: set[str] = set()
+        #: How often each has announced work.
+        self._announced = dict.fromkeys(tags, 0)
         self._woken = asyncio.Event()
         self._next_poll = 0.0
         #: How often all partitions are asked, in case an announcement was lost.
@@ -66,7 +70,9 @@ class Claimer(api.Claimer):
     def _on_wake(self, channel: str, kind: str) -> None:
         if kind and self._kinds is not None and kind not in self._kinds:
             return
-        self._hopeful.add(self._channels[channel])
+        tag = self._channels[channel]
+        self._announced[tag] += 1
+        self._hopeful.add(tag)
         self._woken.set()
 
     @override
@@ -103,8 +109,10 @@ class Claimer(api.Claimer):
             if tag not in self._hopeful:
                 continue
             wanted = request.limit - len(claims)
-            # Before the call: a wake-up that arrives during it must count.
-            self._hopeful.discard(tag)
+            announced = self._announced[tag]
+            if tag not in self._plentiful:
+                # Few executions may be ready: other claims of this process would find none.
+                self._hopeful.discard(tag)
             try:
                 found, looked_at = await self._claim_in(tag, wanted, request)
             except HoldfastError as error:
@@ -115,9 +123,13 @@ class Claimer(api.Claimer):
             claims += found
             if looked_at == wanted:
                 # There may be more work, for other claims of this process.
+                self._plentiful.add(tag)
                 self._hopeful.add(tag)
                 self._woken.set()
                 break
+            self._plentiful.discard(tag)
+            if self._announced[tag] == announced:
+                self._hopeful.discard(tag)
         if problem is not None and not claims:
             raise problem
         return claims

@@ -93,6 +93,75 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(live: Engin
     assert asked == [live.store.tag_of(made.id)]
 
 
+async def test_one_wake_up_makes_one_of_several_claims_ask(live: Engine) -> None:
+    """The claims of one worker do not all ask for work that one of them can take."""
+    asked: list[str | bytes] = []
+
+    async def note(command: Command) -> None:
+        if command[1] == "hf_execution_claim_many" and command[5] == "w":
+            asked.append(command[3])
+
+    async with live.executions.claimer(worker="w") as claimer:
+        assert isinstance(claimer, Claimer)
+        claims = [asyncio.ensure_future(claimer.claim(2, 30_000, wait_ms=5_000)) for _ in range(4)]
+
+        async def asleep() -> bool:
+            return not claimer._hopeful
+
+        await wait_for(asleep)
+        with before_calls(live.store.client, note):
+            made = await live.submit("work")
+            await asyncio.wait(claims, return_when=asyncio.FIRST_COMPLETED)
+        claimer.stop()
+        await asyncio.gather(*claims)
+    assert asked == [live.store.tag_of(made.id)]
+
+
+async def test_claims_of_one_worker_ask_a_full_partition_at_once(real_url: str) -> None:
+    """While there is plenty of work, the store looks for more as the worker starts the last."""
+    under_way = 0
+
+    async def wait_for_others(command: Command) -> None:
+        nonlocal under_way
+        if command[1] == "hf_execution_claim_many" and command[5] == "w":
+            under_way += 1
+            await wait_for(all_ask)
+
+    async def all_ask() -> bool:
+        return under_way == 3
+
+    async with open_engine(f"{real_url}&partitions=1") as live:
+        await _submit(live, 40)
+        async with live.executions.claimer(worker="w") as claimer:
+            assert len(await claimer.claim(10, 30_000)) == 10
+            with before_calls(live.store.client, wait_for_others):
+                claims = await asyncio.gather(*(claimer.claim(10, 30_000) for _ in range(3)))
+    assert [len(some) for some in claims] == [10, 10, 10]
+
+
+async def test_work_announced_during_a_claim_is_asked_for(real_url: str) -> None:
+    """An announcement that overtakes the answer of a claim is not taken for an earlier one."""
+    asked = 0
+
+    async def announce(command: Command) -> None:
+        nonlocal asked
+        if command[1] == "hf_execution_claim_many" and command[5] == "w":
+            asked += 1
+            if asked == 1:
+                claimer._on_wake(channel, "work")
+
+    async with open_engine(f"{real_url}&partitions=1") as live:
+        await _submit(live, 10)
+        async with live.executions.claimer(worker="w") as claimer:
+            assert isinstance(claimer, Claimer)
+            (channel,) = claimer._channels
+            # As many as it wanted, so that it takes the partition for full.
+            assert len(await claimer.claim(10, 30_000)) == 10
+            with before_calls(live.store.client, announce):
+                assert await claimer.claim(1, 30_000, wait_ms=100) == []
+    assert asked == 2
+
+
 async def test_other_kinds_do_not_wake_a_claimer(live: Engine) -> None:
     """The work of another app on its lane costs it no call."""
     asked: list[str | bytes] = []
