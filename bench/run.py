@@ -37,11 +37,14 @@ from bench.sdk import measure_sdk
 from bench.streams import measure_streams
 from bench.waits import measure_waits
 from holdfast.engine import Engine, open_engine
+from holdfast.worker.garbage import search_rarely
 
 SIZES = (100, 4096)
 COUNT = 20_000
 WAKE_ROUNDS = 500
 ARCHIVED = 100_000
+#: Of the workers that are measured in this process.
+SLOTS = 400
 
 Part = Callable[[], Awaitable[Figures]]
 
@@ -159,6 +162,8 @@ def main() -> None:
         parser.error(f"there is no part {unknown[0]!r}; the parts are {'; '.join(known)}")
     chosen = {name: known[name] for name in options.part} or known
     results: dict[str, Figures] = {}
+    # Workers run in this process, as `holdfast worker` runs them in theirs.
+    search_rarely(SLOTS)
     try:
         run(measure(chosen, results))
     except KeyboardInterrupt:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,14 +20,12 @@ from holdfast.errors import HoldfastError
 from holdfast.model.files import FileLimits
 from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.worker.app import App
+from holdfast.worker.garbage import search_rarely
 from holdfast.worker.opening import opened
 from holdfast.worker.revisions import judging
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
 
 _PARENT_LOOK_S = 1.0
-#: Objects of a running execution. Python searches for garbage when as many new objects exist as all
-#: slots have: earlier, it would visit the same executions again and again, and find none.
-_OBJECTS_OF_SLOT = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +70,7 @@ def serve(target: str, app: App, settings: WorkerSettings, how: Serving) -> bool
 
             return await _run(Worker(app, settings), announce, how.parent, beside())
 
-    gc.set_threshold(max(gc.get_threshold()[0], settings.slots * _OBJECTS_OF_SLOT))
+    search_rarely(settings.slots)
     return uvloop.run(work())
 
 
