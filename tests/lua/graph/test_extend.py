@@ -201,6 +201,16 @@ async def test_a_call_sent_twice_extends_once(store: Store, dump: Dump) -> None:
     assert dump() == before
 
 
+async def test_a_graph_keeps_the_last_two_hundred_events(store: Store) -> None:
+    """However often it is extended; when it was created is known besides."""
+    run = await submit(store, "a")
+    for version in range(1, 211):
+        await store.graphs.extend(run.id, version, Shape(members=members([f"m{version}"])))
+    _, (created, *events) = await store.graphs.describe(run.id)
+    assert created.event == "created"
+    assert [event.data["revision"] for event in events] == list(range(12, 212))
+
+
 async def test_a_graph_has_room_for_ten_thousand(store: Store) -> None:
     """The store counts them, too."""
     run = await submit(store, members(f"m{n}" for n in range(10_000)))
