@@ -69,6 +69,8 @@ async def test_the_lease_is_given_back_and_the_attempt_goes_on(
     assert await events_of(store, first.id) == [
         *("created", "claimed", "suspended", "woken", "resumed"),
     ]
+    _, *events = await store.queries.history(first.id)
+    assert {event.data["attempt"] for event in events} == {0}
     (attempt,) = await store.queries.attempts(first.id)
     assert (attempt.index, attempt.outcome) == (0, None)
 
