@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from holdfast.engine.graphs import Graphs
@@ -80,6 +82,20 @@ async def test_an_edge_is_added_between_members(store: Store, dump: Dump) -> Non
     assert await run.states("b", "c", "d") == "waiting_children waiting delayed"
     await run.complete("c", result=b'"r"')
     assert (await run.claim())["b"].input == b'{"x":"r"}'
+
+
+async def test_a_member_may_take_up_a_failure_later(store: Store, dump: Dump) -> None:
+    """One that waits for another one, and one that is ready."""
+    run = await submit(store, "a b c d", "b>c")
+    extend = Graphs(store, Payloads(store)).extend
+    await extend(run.id, 1, edges=edges("a!c:x", "b*d"))
+    assert await run.states() == "waiting waiting waiting_children waiting_children"
+    assert violations(dump()) == []
+    await run.complete("b")
+    await run.fail("a")
+    assert list(json.loads((await run.claim())["c"].input)) == ["x"]
+    await run.complete("c", "d")
+    assert await run.state() == "completed"
 
 
 async def test_a_member_that_has_started_takes_no_upstreams(store: Store, dump: Dump) -> None:
