@@ -352,6 +352,8 @@ async def test_prepared_ones_that_are_not_waited_for_stay(store: Store, dump: Du
     claim = await claim_one(store, claim.id)
     answer = await suspend(store, claim, b)
     assert (answer.state, names_of(answer.signals)) == (State.ACTIVE, ["early"])
+    woken = (await store.queries.history(claim.id))[-1]
+    assert (woken.event, woken.data["by"], woken.data["attempt"]) == ("woken", "early", 0)
     assert violations(dump()) == []
 
 
