@@ -44,19 +44,6 @@ async def test_a_follower_is_told_of_the_next_attempt(
     assert [frame.type for frame in found.page.frames] == ["attempt"]
 
 
-async def test_nothing_is_left_when_the_execution_is_forgotten(
-    store: Store, clock: Clock, dump: Dump
-) -> None:
-    """Neither frames of any kind nor those who followed them."""
-    claim = await running(store, retention_ms=1_000)
-    await append(store, claim, "a")
-    await append(store, claim, "b", live=True)
-    await store.streams.tail(claim.id, "p1", 0, 10)
-    await store.executions.complete(claim.id, claim.lease, b"1")
-    await clock.advance_and_tick(1_000)
-    assert claim.id not in str(dump())
-
-
 async def test_one_who_has_not_come_back_is_not_told(
     store: Store, clock: Clock, mailbox: Mailbox
 ) -> None:
