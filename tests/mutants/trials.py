@@ -129,7 +129,7 @@ class Trials:
             try:
                 found: Any = client.fcall(reaching.FUNCTION, 0)
             except valkey.ValkeyError:
-                return []  # The test has flushed the library, or the server ended with the last one.
+                return []  # The library is flushed, or the server ended with the last test.
         return [mark.decode() for mark in found]
 
     def _run(self, tests: list[str]) -> Iterator[tuple[str, bool]]:
