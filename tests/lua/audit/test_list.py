@@ -54,3 +54,21 @@ async def test_pages_of_both_logs_are_one_list(store: Store, clock: Clock, limit
             if cursor is None:
                 break
         assert found == [f"r{n}" for n in range(39, -1, -step)]
+
+
+async def test_a_call_looks_at_five_thousand_entries(store: Store) -> None:
+    """An entry behind them is found by the next call."""
+
+    async def found(before: str = "+") -> tuple[list[str], str]:
+        entries, cursor = await store.audit.list(
+            AuditLog.CALLS, before=before, since="-", tenant="acme", key="", limit=10
+        )
+        return [one.request for one in entries], cursor
+
+    await store.audit.append(AuditLog.CALLS, [entry("mine")])
+    for count in (1_000, 1_000, 1_000, 1_000, 999):
+        await store.audit.append(AuditLog.CALLS, [entry("r", tenant="other")] * count)
+    assert (await found())[0] == ["mine"]
+    await store.audit.append(AuditLog.CALLS, [entry("r", tenant="other")])
+    missed, cursor = await found()
+    assert (missed, (await found(cursor))[0]) == ([], ["mine"])

@@ -32,6 +32,17 @@ async def test_whoever_waits_is_told_when_something_is_left(store: Store) -> Non
     assert len(await store.outboxes.read(tag)) == 150
 
 
+async def test_a_hundred_who_wait_leave_nothing_to_the_timer(store: Store) -> None:
+    """All of them hear of it at once."""
+    await make_budget(store, hard=0)
+    tag = await store.budgets.tag("b")
+    await store.budgets.admit(tag, [(f"e{n:03}", 1, ["b"]) for n in range(100)])
+    await store.budgets.set("b", {("tokens", "hard"): 5})
+    assert len(await store.outboxes.read(tag)) == 100
+    fired, _ = await store.timers.tick(tag, 10)
+    assert fired == 0
+
+
 async def test_a_soft_limit_is_found_passed_anew(store: Store) -> None:
     """A changed limit is crossed again."""
     await make_budget(store, limits={"tokens": {"soft": 1}})

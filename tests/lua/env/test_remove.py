@@ -10,7 +10,7 @@ from tests.support.lifecycle import Dump, refused
 
 
 async def test_an_env_goes_when_it_has_no_deployments(store: Store, dump: Dump) -> None:
-    """A second call finds nothing."""
+    """A second call finds nothing, and nothing of it is left."""
     await store.envs.put(Env(name="prod", unsigned_packs=True))
     ref = await create(store, env="prod")
     context = {"env": "prod", "deployment": "talk", "tenant": "default"}
@@ -18,3 +18,4 @@ async def test_an_env_goes_when_it_has_no_deployments(store: Store, dump: Dump) 
     await store.deployments.remove(ref)
     assert [await store.envs.remove("prod") for _ in range(2)] == [True, False]
     assert [env.name for env in await store.envs.list()] == ["local"]
+    assert not [key for key in dump() if "prod" in key]

@@ -38,8 +38,8 @@ async def is_brief(store: Store, execution_id: str) -> bool:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_plain_execution_is_a_brief_to_its_end(store: Store, dump: Dump, size: int) -> None:
-    """Whatever the size of its payloads, and its options are kept."""
-    payload, retry = b"\n" * size, RetryPolicy(max_attempts=7)
+    """Whatever the size and the bytes of its payloads, and its options are kept."""
+    payload, retry = (b"\n\xc1" * size)[:size], RetryPolicy(max_attempts=7)
     execution_id = await create_one(
         store, input=payload, idempotency_key="k", retry=retry, max_replays=3
     )

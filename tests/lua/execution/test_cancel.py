@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.engine import Engine
 from holdfast.errors import AlreadyTerminal, ExecutionNotFound
 from holdfast.model.executions import Failure
 from holdfast.model.moments import from_ms
@@ -19,6 +20,7 @@ from tests.support.lifecycle import (
     create_one,
     refused,
 )
+from tests.support.limits import claim_all, claim_one_limited, make_quota
 
 
 async def cancel(store: Store, execution_id: str, request: str, reason: str = "why") -> list[Any]:
@@ -106,3 +108,22 @@ async def test_a_completed_execution_cannot_be_cancelled(store: Store, dump: Dum
 async def test_cancelling_an_unknown_execution_is_not_found(store: Store, dump: Dump) -> None:
     """A wrong id has its own code."""
     await refused(store.executions.cancel("nobody", ""), ExecutionNotFound, dump, id="nobody")
+
+
+async def test_its_place_in_the_line_of_a_quota_is_free(engine: Engine) -> None:
+    """The slot goes to the next one."""
+    store = engine.store
+    await make_quota(store)
+    claim = await claim_one_limited(engine, await create_one(store, quotas=("q",)))
+    second = await create_one(store, quotas=("q",))
+    assert await claim_all(engine) == []
+    third = await create_one(store, quotas=("q",))
+    assert await claim_all(engine) == []
+    assert (await engine.quotas.get("q")).waiting == 2
+    await engine.cancel(second)
+    await engine.courier.settle()
+    assert (await engine.quotas.get("q")).waiting == 1
+    await engine.complete(claim.id, claim.lease)
+    await engine.courier.settle()
+    await engine.courier.carry_all()
+    await claim_one_limited(engine, third)

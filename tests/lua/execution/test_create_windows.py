@@ -42,7 +42,7 @@ async def test_the_first_of_a_window_wins(store: Store, clock: Clock) -> None:
     assert (second.id != first.id, second.duplicate) == (True, False)
 
 
-async def test_the_last_of_a_window_wins(store: Store, clock: Clock) -> None:
+async def test_the_last_of_a_window_wins(store: Store, clock: Clock, dump: Dump) -> None:
     """Each submission replaces the input and starts the window anew."""
     first = await _submit(store, "debounce", b"1")
     assert (first.state, first.duplicate) == (State.DELAYED, False)
@@ -51,6 +51,7 @@ async def test_the_last_of_a_window_wins(store: Store, clock: Clock) -> None:
         again = await _submit(store, "debounce", data)
         assert again == Submitted(id=first.id, state=State.DELAYED, duplicate=True)
         assert await store.queries.input(first.id) == data
+    assert str(LARGE) not in str(dump())
     found = await store.queries.describe(first.id)
     assert (found.hold, found.run_at) == (Hold.DEBOUNCE, from_ms(clock.now_ms + 1_000))
     await clock.advance_and_tick(999)

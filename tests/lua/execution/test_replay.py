@@ -55,7 +55,7 @@ async def complete_with_steps(store: Store, *names: str) -> Claim:
     return claim
 
 
-async def test_a_completed_execution_runs_again(store: Store) -> None:
+async def test_a_completed_execution_runs_again(store: Store, dump: Dump) -> None:
     """It waits like a new one; result, content type, end and progress are gone."""
     claim = await claim_one(store, await create_one(store))
     await store.executions.progress(claim.id, claim.lease, 90, "nearly")
@@ -69,6 +69,7 @@ async def test_a_completed_execution_runs_again(store: Store) -> None:
     )
     assert (found.completed_at, found.forget_at) == (None, None)
     assert (found.progress_pct, found.progress_message) == (None, None)
+    assert "nearly" not in str(dump())
     assert await store.executions.watch(claim.id, "") == [b"waiting"]
     again = await claim_one(store, claim.id)
     await store.executions.complete(claim.id, again.lease, b"2")

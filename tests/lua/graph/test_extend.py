@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from holdfast.engine.graphs import Graphs
@@ -80,6 +82,20 @@ async def test_an_edge_is_added_between_members(store: Store, dump: Dump) -> Non
     assert await run.states("b", "c", "d") == "waiting_children waiting delayed"
     await run.complete("c", result=b'"r"')
     assert (await run.claim())["b"].input == b'{"x":"r"}'
+
+
+async def test_a_member_may_take_up_a_failure_later(store: Store, dump: Dump) -> None:
+    """One that waits for another one, and one that is ready."""
+    run = await submit(store, "a b c d", "b>c")
+    extend = Graphs(store, Payloads(store)).extend
+    await extend(run.id, 1, edges=edges("a!c:x", "b*d"))
+    assert await run.states() == "waiting waiting waiting_children waiting_children"
+    assert violations(dump()) == []
+    await run.complete("b")
+    await run.fail("a")
+    assert list(json.loads((await run.claim())["c"].input)) == ["x"]
+    await run.complete("c", "d")
+    assert await run.state() == "completed"
 
 
 async def test_a_member_that_has_started_takes_no_upstreams(store: Store, dump: Dump) -> None:
@@ -199,6 +215,16 @@ async def test_a_call_sent_twice_extends_once(store: Store, dump: Dump) -> None:
     before = dump()
     assert await store.caller.write(*call) == [2]
     assert dump() == before
+
+
+async def test_a_graph_keeps_the_last_two_hundred_events(store: Store) -> None:
+    """However often it is extended; when it was created is known besides."""
+    run = await submit(store, "a")
+    for version in range(1, 211):
+        await store.graphs.extend(run.id, version, Shape(members=members([f"m{version}"])))
+    _, (created, *events) = await store.graphs.describe(run.id)
+    assert created.event == "created"
+    assert [event.data["revision"] for event in events] == list(range(12, 212))
 
 
 async def test_a_graph_has_room_for_ten_thousand(store: Store) -> None:

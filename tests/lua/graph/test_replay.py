@@ -79,6 +79,17 @@ async def test_a_failure_that_was_taken_up_runs_again_if_it_keeps_others_from_ru
     assert await run.state() == "completed"
 
 
+async def test_a_failure_that_was_taken_up_stays_if_others_waited_for_it(store: Store) -> None:
+    """D waited for it to fail, and was skipped because of another one."""
+    run = await submit(store, "a b h d", "a!h", "a!d", "b>d")
+    await run.fail("a", "b")
+    await run.complete("h")
+    await Graphs(store, Payloads(store)).replay(run.id)
+    assert await run.states() == "failed waiting completed waiting_children"
+    await run.complete("b", "d")
+    assert await run.state() == "completed"
+
+
 async def test_a_handler_is_not_run_for_a_failure_that_is_gone(store: Store) -> None:
     """It failed with its upstream; now the upstream succeeds."""
     run = await submit(store, "a b h d", "a!h", "a>d", "b>d", "b>h")

@@ -43,3 +43,24 @@ async def test_an_hour_and_no_more_is_kept(store: Store, clock: Clock, dump: Dum
         await clock.advance(STEP)
     lists = [rows for key, rows in dump().items() if ":history:" in key]
     assert sorted(len(rows) for rows in lists if isinstance(rows, list)) == [13, 720]
+
+
+async def test_a_series_may_miss_a_sample(store: Store, clock: Clock) -> None:
+    """The next one has all that was added since."""
+    await store.histories.add({LANE: (0, 0, 0, 100, 0, 0)})
+    await clock.advance(STEP)
+    await store.histories.add({"lane|acme|other": (0, 0, 0, 0, 0, 0)})
+    await clock.advance(STEP)
+    await store.histories.add({LANE: (0, 0, 0, 130, 0, 0)})
+    assert await _figure(store, "submitted") == [30]
+
+
+async def test_a_series_of_which_nothing_is_kept_starts_again(store: Store, clock: Clock) -> None:
+    """Its counts are forgotten with its last row."""
+    await store.histories.add({LANE: (0, 0, 0, 100, 0, 0)})
+    for span in ("hour", "week"):
+        await store.client.call(["DEL", f"{store.global_tag}:history:{span}|{LANE}"])
+    await store.histories.add({"lane|acme|other": (0, 0, 0, 0, 0, 0)})
+    await clock.advance(STEP)
+    await store.histories.add({LANE: (0, 0, 0, 130, 0, 0)})
+    assert await _figure(store, "submitted") == []

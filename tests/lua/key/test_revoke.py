@@ -49,7 +49,7 @@ async def test_a_revoked_key_is_forgotten_after_a_month(
     await store_key(store, "k2")
     await store.api_keys.revoke("k1", None)
     await clock.advance_and_tick(31 * 86_400_000)
-    assert not [key for key in dump() if "access:k1" in key]
+    assert "k1" not in str(dump())
     assert [key.id for key in await store.api_keys.list()] == ["k2"]
 
 

@@ -59,3 +59,13 @@ async def test_a_ring_without_a_current_key_is_repaired(store: Store, dump: Dump
     assert await store.keyrings.install("k3", B) == ("repaired", "k3")
     assert sorted((await store.keyrings.read()).keys) == ["k1", "k3"]
     assert violations(dump()) == []
+
+
+async def test_a_retired_key_that_becomes_the_current_one_has_no_end(store: Store) -> None:
+    """Nothing says when the current key ends."""
+    await store.keyrings.install("k1", A)
+    await store.keyrings.rotate("k2", B, 1_000)
+    ring = f"{store.global_tag}:keyring"
+    await store.client.call(["HDEL", ring, "current", "secret:k2"])
+    assert await store.keyrings.install("k1", A) == ("repaired", "k1")
+    assert (await store.keyrings.read()).keys["k1"].until_ms is None

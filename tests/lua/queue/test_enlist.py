@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
+from holdfast.store import channels
 from holdfast.store.store import Store
+from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import Dump
 
 
@@ -16,6 +18,19 @@ async def test_entering_and_leaving_may_be_repeated(store: Store, dump: Dump) ->
     for _ in range(2):
         await store.queues.enlist("q", listed=False)
         assert dump() == empty
+
+
+async def test_a_new_name_is_announced(store: Store) -> None:
+    """Processes that look after queues look at the list again."""
+    heard: list[str] = []
+    channel = channels.topic(store.global_tag, "queues")
+    await store.subscriptions.add([channel], lambda _, message: heard.append(message))
+    await store.queues.enlist("q")
+
+    async def announced() -> bool:
+        return heard == [""]
+
+    await wait_for(announced)
 
 
 async def test_a_name_without_a_definition_is_no_queue(store: Store, engine: Engine) -> None:

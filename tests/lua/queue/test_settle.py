@@ -221,3 +221,15 @@ async def test_a_lost_reply_settles_once(store: Store, engine: Engine) -> None:
 async def test_an_unknown_queue_is_refused(engine: Engine, dump: Dump) -> None:
     """Before any handle is looked at."""
     await refused(engine.queues.ack("nowhere", "h"), "queue_not_found", dump)
+
+
+async def test_a_message_that_was_collected_does_not_expire(engine: Engine, clock: Clock) -> None:
+    """Every group has acknowledged it before its time is over."""
+    await engine.queues.define("q", mode="fanout")
+    await engine.queues.add_group("q", "g")
+    await push(engine, b"1", ttl_ms=1_000)
+    await settle(engine, "ack", await read_one(engine, group="g"))
+    await clock.advance(1_000)
+    assert await read(engine, group="g") == []
+    found = await engine.queues.stats("q")
+    assert (found.collected, found.stored) == (1, 0)

@@ -54,6 +54,20 @@ async def test_many_unread_messages_are_collected_in_steps(engine: Engine) -> No
     assert await _stored(engine) == (0, 1_700)
 
 
+async def test_messages_that_others_hold_do_not_keep_those_behind_them(engine: Engine) -> None:
+    """A step that collects nothing is a step, too."""
+    await engine.queues.define("q", mode="fanout")
+    await engine.queues.add_group("q", "fast")
+    await engine.queues.add_group("q", "slow")
+    await push(engine, *[b"1"] * 600)
+    held = await read(engine, 600, group="fast")
+    await settle(engine, "ack", *held[500:])
+    await engine.queues.remove_group("q", "slow")
+    for _ in range(3):
+        await engine.store.queues.tick("q", 100)
+    assert await _stored(engine) == (500, 100)
+
+
 async def test_a_group_of_its_name_is_not_paused(engine: Engine) -> None:
     """Nothing of the removed one is left."""
     await engine.queues.define("q", mode="fanout")

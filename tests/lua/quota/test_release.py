@@ -18,6 +18,16 @@ async def test_a_place_goes_to_the_first_who_waits(store: Store) -> None:
     assert (found.running, found.promised, found.waiting) == (1, 1, 2)
 
 
+async def test_one_call_releases_many(store: Store) -> None:
+    """Each as far as its epoch is the one that was admitted."""
+    await make_quota(store, max_concurrent=9)
+    for name in ("a", "b", "c"):
+        await admit(store, name, epoch=2)
+    items = [(name, epoch, "1", ("q",)) for name, epoch in (("a", "2"), ("b", "1"), ("c", "2"))]
+    await store.quotas.release(store.quota_tag("q"), items)
+    assert await store.quotas.holders("q", None, 10) == ["b"]
+
+
 async def test_a_release_counts_once(store: Store, dump: Dump) -> None:
     """Whoever carries it may carry it twice."""
     await make_quota(store, max_concurrent=2)

@@ -13,7 +13,7 @@ async def test_nothing_of_a_schedule_is_left(store: Store, dump: Dump) -> None:
     await put(store, plan())
     assert [key for key in dump() if "daily" in key]
     assert await store.schedules.remove("daily") is True
-    assert not [key for key in dump() if "daily" in key]
+    assert "daily" not in str(dump())
     assert await store.schedules.remove("daily") is False
     assert await store.schedules.read("daily") == ((await store.schedules.read("x"))[0], None)
 

@@ -17,6 +17,7 @@ from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, claim_in, claim_one, refused, state_of
+from tests.support.limits import make_quota
 from tests.support.mailbox import Mailbox
 from tests.support.sessions import (
     begin,
@@ -268,6 +269,19 @@ async def test_what_was_buffered_starts_the_next_execution(
     third = await claim_one(store, f"{session_of(claim)}~3")
     assert first_texts(third) == ["three"]
     assert violations(dump(), clock.now_ms) == []
+
+
+async def test_what_was_buffered_is_subject_to_the_same_limits(store: Store) -> None:
+    """However many they are."""
+    quotas = tuple(f"quota-{n}-of-a-long-name" for n in range(5))
+    for quota in quotas:
+        await make_quota(store, quota)
+    first = (await deliver(store, quotas=quotas)).execution
+    assert first is not None
+    assert (await deliver(store, "two", quotas=quotas)).effect is Effect.BUFFERED
+    await store.executions.cancel(first, "")
+    found = await store.queries.describe(first.removesuffix("~1") + "~2")
+    assert (found.state, found.quotas) == (State.WAITING, quotas)
 
 
 async def test_a_message_after_the_end_starts_the_next_execution(store: Store) -> None:

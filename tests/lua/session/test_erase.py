@@ -75,13 +75,16 @@ async def test_nothing_is_left(
 async def test_a_session_with_many_executions_is_erased_piece_by_piece(
     store: Store, clock: Clock, dump: Dump
 ) -> None:
-    """A call removes a hundred."""
-    for n in range(102):
+    """A call removes a hundred, and the first one what nobody has received."""
+    for n in range(101):
         claim = await begin(store, str(n))
         await store.executions.complete(claim.id, claim.lease, b"null")
+    claim = await begin(store)
+    assert (await deliver(store)).effect is Effect.BUFFERED
     session_id = session_of(claim)
     tag = store.tag_of(session_id)
     assert await store.caller.write("hf_session_erase", tag, session_id) == [1]
+    assert (await session(store, session_id)).buffered == 0
     assert violations(dump(), clock.now_ms) == []
     assert await store.caller.write("hf_session_erase", tag, session_id) == [0]
     assert left_of(dump(), session_id) == []

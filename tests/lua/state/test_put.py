@@ -68,6 +68,17 @@ async def test_a_value_ends_to_the_millisecond(store: Store, clock: Clock) -> No
     assert (await store.states.get(SCOPE, ["a"]))[0] is not None
 
 
+async def test_a_value_without_an_end_takes_none_from_the_one_before(
+    store: Store, clock: Clock
+) -> None:
+    """When other names are written after that time, it is still there."""
+    await put(store, "a", ttl_ms=1_000)
+    version = await put(store, "a", b"2")
+    await clock.advance(1_000)
+    await put(store, "b")
+    assert await store.states.get(SCOPE, ["a"]) == [Entry(version, b"2")]
+
+
 async def test_names_of_other_scopes_are_others(store: Store) -> None:
     """Env, tenant and pack each separate values."""
     await put(store, "a")

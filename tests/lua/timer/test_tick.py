@@ -71,10 +71,25 @@ async def test_a_second_tick_changes_nothing(store: Store, clock: Clock, dump: D
     assert len(await claim_in(store, tag, limit=99)) == 6
 
 
-async def test_a_timer_without_its_execution_goes_away(store: Store, clock: Clock) -> None:
+@pytest.mark.parametrize(
+    "timer",
+    [
+        *("x:ghost", "k:ghost", "w:ghost~w1", "g:ghost", "s:ghost", "q:ghost", "b:ghost"),
+        *(
+            "v:ghost|key",
+            "a:ghost",
+            "f:ghost",
+            "c:ghost",
+            "o:ghost",
+            "t:acme|ghost",
+            "m:acme|ghost",
+        ),
+    ],
+)
+async def test_a_timer_of_what_is_gone_goes_away(store: Store, clock: Clock, timer: str) -> None:
     """A leftover does not fire for ever."""
     tag = next(store.tags())
-    await store.client.call(["ZADD", f"{tag}:timers", str(clock.now_ms), "x:ghost"])
+    await store.client.call(["ZADD", f"{tag}:timers", str(clock.now_ms), timer])
     assert await store.timers.tick(tag, 100) == (1, 1_000)
     assert await store.timers.tick(tag, 100) == (0, 1_000)
 

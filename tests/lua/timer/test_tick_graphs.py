@@ -138,3 +138,13 @@ async def test_one_tick_does_not_do_the_work_of_many_graphs(store: Store, clock:
     await clock.tick()
     for run in runs:
         assert set((await run.states(*keys)).split()) <= {"waiting", "active"}
+
+
+async def test_one_firing_removes_a_small_graph(store: Store, clock: Clock, dump: Dump) -> None:
+    """Its timer goes with it."""
+    empty = dump()
+    run = await submit(store, "a b", "a>b", retention_ms=1_000)
+    await run.complete("a", "b")
+    await clock.advance(1_000)
+    await store.timers.tick(run.tag, 100)
+    assert not [key for key in dump().keys() - empty.keys() if not key.endswith(":meta")]

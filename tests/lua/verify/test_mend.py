@@ -34,6 +34,22 @@ async def test_repairs_are_written_together(store: Store, dump: Dump) -> None:
     assert await mend(store, digest, *repairs) == b"mended"
 
 
+async def test_every_kind_of_repair(store: Store, dump: Dump) -> None:
+    """What one command adds another removes."""
+    before = dump()
+    digest = await digest_of(store)
+    for added, removed in (
+        (("4", "ZADD", "timers", "5", "x:a"), ("3", "ZREM", "timers", "x:a")),
+        (("3", "SADD", "tenants", "t"), ("3", "SREM", "tenants", "t")),
+        (("4", "HSET", "feeds", "t", "5"), ("3", "HDEL", "feeds", "t")),
+        (("4", "HSET", "feeds", "t", "5"), ("2", "UNLINK", "feeds")),
+    ):
+        assert await mend(store, digest, *added) == b"mended"
+        assert dump() != before
+        assert await mend(store, digest, *removed) == b"mended"
+        assert dump() == before
+
+
 async def test_nothing_is_repaired_that_has_changed(store: Store, dump: Dump) -> None:
     """The caller looks again."""
     digest = await digest_of(store)

@@ -69,6 +69,8 @@ async def test_the_lease_is_given_back_and_the_attempt_goes_on(
     assert await events_of(store, first.id) == [
         *("created", "claimed", "suspended", "woken", "resumed"),
     ]
+    _, *events = await store.queries.history(first.id)
+    assert {event.data["attempt"] for event in events} == {0}
     (attempt,) = await store.queries.attempts(first.id)
     assert (attempt.index, attempt.outcome) == (0, None)
 
@@ -350,6 +352,8 @@ async def test_prepared_ones_that_are_not_waited_for_stay(store: Store, dump: Du
     claim = await claim_one(store, claim.id)
     answer = await suspend(store, claim, b)
     assert (answer.state, names_of(answer.signals)) == (State.ACTIVE, ["early"])
+    woken = (await store.queries.history(claim.id))[-1]
+    assert (woken.event, woken.data["by"], woken.data["attempt"]) == ("woken", "early", 0)
     assert violations(dump()) == []
 
 
