@@ -306,7 +306,11 @@ class Executions(Domain):
         return str(bound.decode())
 
     async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], list[Grant]]:
-        """Lease ready executions of one partition; those with limits get grants."""
+        """Lease ready executions of one partition.
+
+        Executions with limits are among the grants, also those that are leased: their limits must
+        be asked before they run, and those that are refused must be held back.
+        """
         rows = await self._call.write(
             "hf_execution_claim_many",
             tag,
@@ -318,13 +322,14 @@ class Executions(Domain):
             ",".join(wanted.lanes),
             ",".join(wanted.capabilities),
             "" if wanted.kinds is None else f",{','.join(wanted.kinds)},",
+            "1",
         )
         return decode.claims(rows, wanted.request, self._sealing)
 
     async def activate(
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
     ) -> list[Claim]:
-        """Lease admitted executions, and hold back the others."""
+        """Lease admitted executions, and hold back the others, leased or not."""
         args = verdict_args(verdicts)
         head = (wanted.request, wanted.worker, str(wanted.lease_ms))
         rows = await self._call.write("hf_execution_activate_many", tag, *head, *args)

@@ -26,6 +26,9 @@ function admitting.admits(tag, q, execution, epoch, now)
   q.holder = q.holders[execution]
   if q.holder == epoch then return true end
   if q.holder and tonumber(q.holder) > tonumber(epoch) then return nil end
+  -- It was refused before; a claim that asks again gets the same answer.
+  q.refused = q.waiting + q.promised > 0 and server.call('HGET', keys.waiting(tag, q.name), execution) == epoch
+  if q.refused then return false end
   if q.waiting > 0 then quota.promote(tag, q, now) end
   q.promise = q.promised > 0 and server.call('ZSCORE', keys.promises(tag, q.name), execution)
   -- It may hold a slot under an earlier epoch, of which the release is on its way.
@@ -57,6 +60,7 @@ end
 
 --- Make an execution wait; returns when there may be room, if that is known.
 function admitting.queue(tag, q, execution, epoch)
+  if q.refused then return quota.retry_at(tag, q) end
   if q.waiting == 0 then server.call('SADD', keys.quota_queues(tag, quota.id(q.name)), q.name) end
   waiters.add(tag, q.name, execution, epoch)
   q.waiting = waiters.count(tag, q.name)
