@@ -48,6 +48,16 @@ async def grant_one(store: Store, execution_id: str) -> tuple[Wanted, Grant]:
     return asked, grant
 
 
+async def lease_one(store: Store, execution_id: str) -> tuple[Wanted, Grant]:
+    """Claim an execution with limits and expect a lease, with its limits to be asked."""
+    asked = wanted(limit=1)
+    claims, (grant,) = await store.executions.claim(store.tag_of(execution_id), asked)
+    assert claims == []
+    assert grant.claim is not None
+    assert grant.claim.id == grant.execution_id == execution_id
+    return asked, grant
+
+
 async def claim_all(engine: Engine, **fields: Any) -> list[Claim]:
     """Claim in every partition, with admission."""
     claims: list[Claim] = []
@@ -92,11 +102,11 @@ async def release(
     epoch: int = 1,
     quotas: Sequence[str] = ("q",),
     *,
-    used: bool = True,
+    used: str = "1",
 ) -> list[bytes]:
     """Give an admission back; returns what the quota has to tell."""
     tag = store.quota_tag(quotas[0])
-    item = (execution_id, str(epoch), "1" if used else "0", quotas)
+    item = (execution_id, str(epoch), used, quotas)
     return await store.quotas.release(tag, [item])
 
 

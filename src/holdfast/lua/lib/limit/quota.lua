@@ -25,12 +25,12 @@ function quota.open(tag, name, now)
   if q.most then
     local key = keys.admissions(tag, name)
     server.call('ZREMRANGEBYSCORE', key, '-inf', now - q.window)
-    q.started = server.call('ZCARD', key)
+    q.started, q.at = server.call('ZCARD', key), tostring(now)
   end
   q.running = server.call('HLEN', keys.holders(tag, name))
   q.promised = server.call('ZCARD', keys.promises(tag, name))
   q.waiting = waiters.count(tag, name)
-  q.held, q.starts, q.starting = {}, {}, {}
+  q.held, q.starts, q.size = {}, {}, 0
   return q
 end
 
@@ -80,13 +80,9 @@ end
 
 --- Write what was taken, and set the timer.
 function quota.close(tag, q, now)
-  if #q.held > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
-  if #q.starts > 0 then
-    local scored, at = {}, tostring(now)
-    for i, start in ipairs(q.starts) do
-      scored[2 * i - 1], scored[2 * i] = at, start
-    end
-    server.call('ZADD', keys.admissions(tag, q.name), unpack(scored))
+  if q.size > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
+  if q.size > 0 and q.most then
+    server.call('ZADD', keys.admissions(tag, q.name), unpack(q.starts))
     -- The starts of one value of a tag are forgotten when nothing of it starts any more.
     server.call('PEXPIRE', keys.admissions(tag, q.name), q.window + 60000)
   end
