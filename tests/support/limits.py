@@ -32,9 +32,7 @@ async def claim_as_before(store: Store, tag: str, asked: Wanted) -> tuple[list[C
     """Claim as processes of 0.2.0 do: every execution with limits gets a grant, none a lease."""
     lanes, capabilities = ",".join(asked.lanes), ",".join(asked.capabilities)
     who = (asked.request, asked.worker, str(asked.limit), str(asked.lease_ms), asked.tenant or "")
-    rows = await store.caller.write(
-        "hf_execution_claim_many", tag, *who, lanes, capabilities, ""
-    )
+    rows = await store.caller.write("hf_execution_claim_many", tag, *who, lanes, capabilities, "")
     return decode.claims(rows, asked.request, store.sealing)
 
 

@@ -306,11 +306,7 @@ class Executions(Domain):
         return str(bound.decode())
 
     async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], list[Grant]]:
-        """Lease ready executions of one partition.
-
-        Executions with limits are among the grants, also those that are leased: their limits must
-        be asked before they run, and those that are refused must be held back.
-        """
+        """Lease ready executions of one partition; those with limits, leased or not, are grants."""
         rows = await self._call.write(
             "hf_execution_claim_many",
             tag,
@@ -322,7 +318,7 @@ class Executions(Domain):
             ",".join(wanted.lanes),
             ",".join(wanted.capabilities),
             "" if wanted.kinds is None else f",{','.join(wanted.kinds)},",
-            "1",
+            "1",  # the caller asks the limits of what is leased
         )
         return decode.claims(rows, wanted.request, self._sealing)
 

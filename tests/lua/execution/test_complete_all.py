@@ -193,7 +193,9 @@ async def test_quotas_are_told_of_all_that_end_together(store: Store, *, as_befo
     released = [parse(entry) for entry in await store.outboxes.read(tag)]
     quotas = (LimitRef.quota("q"),)
     together = Release(f"{ids[0]} {ids[4]}", "1", "1", quotas)
-    assert sorted(released, key=str) == sorted((together, Release(ids[1], "1", "1", quotas)), key=str)
+    assert sorted(released, key=str) == sorted(
+        (together, Release(ids[1], "1", "1", quotas)), key=str
+    )
     assert await store.executions.complete_many(items) == [None] * 5
     assert len(await store.outboxes.read(tag)) == 2
     assert await state_of(store, ids[5]) is State.ACTIVE

@@ -168,7 +168,9 @@ async def test_executions_of_one_kind_may_have_various_limits(store: Store, dump
     await make_quota(store, max_concurrent=9)
     await make_quota(store, "q2", max_concurrent=9)
     limits: list[tuple[str, ...]] = [("q",), (), ("q2",), ("q", "q2"), ("q",), ()]
-    items = [{"quotas": quotas, "tags": {"a": "b"} if n == 4 else {}} for n, quotas in enumerate(limits)]
+    items = [
+        {"quotas": quotas, "tags": {"a": "b"} if n == 4 else {}} for n, quotas in enumerate(limits)
+    ]
     ids = await create_together(store, *items)
     plain, grants = await store.executions.claim(store.tag_of(ids[0]), wanted())
     assert [claim.id for claim in plain] == [ids[1], ids[5]]

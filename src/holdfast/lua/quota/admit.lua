@@ -24,14 +24,10 @@ end
 local function open_all(tag, args, lists, now)
   local open, asking = {}, {}
   for i = 2, #args, 3 do
-    local names = names_of(lists, args[i + 2])
-    for n = 1, #names do
-      local executions = asking[names[n]]
-      if executions then
-        executions[#executions + 1] = args[i]
-      else
-        asking[names[n]] = { args[i] }
-      end
+    for _, name in ipairs(names_of(lists, args[i + 2])) do
+      local executions = asking[name] or {}
+      asking[name] = executions
+      executions[#executions + 1] = args[i]
     end
   end
   for name, executions in pairs(asking) do
@@ -74,10 +70,8 @@ local function admit_all(args, open, lists)
     if q and not admitting.admits_all(q) then return false end
   end
   for i = 2, #args, 3 do
-    local names = lists[args[i + 2]]
-    for n = 1, #names do
-      local q = open[names[n]]
-      if q then admitting.enter(q, args[i], args[i + 1]) end
+    for _, name in ipairs(lists[args[i + 2]]) do
+      if open[name] then admitting.enter(open[name], args[i], args[i + 1]) end
     end
   end
   return true
