@@ -87,11 +87,10 @@ end
 local function flat_of(text)
   local head, place, born, size, extras, at = text:match('^([^\n]*)\n([^\n]*)\n(%d+) (%S+) (%d+)\n()')
   local tenant, lane, kind, limits = brief.parts(place)
-  local letter, plain = head:sub(1, 1), limits == '' and '1' or '2'
+  local letter, plain, payloads = head:sub(1, 1), limits == '' and '1' or '2', {}
   local flat = {
     'state', STATES[letter], 'plain', plain, 'born', born, 'tenant', tenant, 'lane', lane, 'kind', kind,
   }
-  local payloads = {}
   local function put(name, value)
     flat[#flat + 1] = name
     flat[#flat + 1] = value

@@ -14,9 +14,9 @@ local function look_at(id, now)
   return now + math.floor(SAFETY_MS * (1 + share) / 2)
 end
 
---- End a grant, or a first lease, that was not admitted. `why` has the limit that holds it back (`blocker`), when that
---- expects to have room (`retry_at`), when to look anyway if it could not be asked (`after_ms`), and
---- which limits may have admitted it before (`touched`).
+--- End a grant, or a first lease, that was not admitted. `why` has the limit that holds it back
+--- (`blocker`), when that expects to have room (`retry_at`), when to look anyway if it could not be asked
+--- (`after_ms`), and which limits may have admitted it before (`touched`).
 function blocking.hold(tag, id, rec, why, now)
   local before = rec.state
   if before == 'active' then record.clear(tag, id, rec, ATTEMPT) end

@@ -8,7 +8,7 @@
 ---
 --- The first claim of most leases them at once (lib/execution/first_claims), and asks then. So under epoch 1 an
 --- active execution may not be admitted yet, until its holder makes a call.
---- @requires lib/core/keys lib/core/record lib/core/settings lib/execution/ready lib/core/timers
+--- @requires lib/core/record lib/core/settings lib/execution/ready lib/core/timers
 --- @requires lib/limit/outbox
 local limits = {}
 
