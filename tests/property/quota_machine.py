@@ -29,7 +29,7 @@ from holdfast.testing.clock import START_MS
 from tests.property.comparing import ComparingMachine
 from tests.property.world import World
 from tests.support.invariants import violations
-from tests.support.limits import wanted
+from tests.support.limits import claim_as_before, wanted
 
 MOST_EXECUTIONS = 12
 SLOTS = {"one": 1, "two": 2, "both": 3}
@@ -46,7 +46,7 @@ class UnderWay:
 
     asked: Wanted
     grants: list[Grant]
-    held: dict[Grant, Verdict] | None = None
+    held: dict[str, Verdict] | None = None
 
 
 class QuotaMachine(ComparingMachine):
@@ -60,6 +60,8 @@ class QuotaMachine(ComparingMachine):
         self.ids: list[str] = []
         self.claims: list[Claim] = []
         self.under_way: list[UnderWay] = []
+        #: Those that were leased and whose quotas have not admitted them, with their epochs.
+        self.unasked: set[tuple[str, int]] = set()
         self.requests = 0
         for name in QUOTAS:
             most, window = RATES.get(name, (None, None))
@@ -76,16 +78,17 @@ class QuotaMachine(ComparingMachine):
     @rule(
         quotas=st.lists(st.sampled_from(QUOTAS), min_size=1, max_size=2, unique=True),
         deadline=st.sampled_from((None, None, None, 3_000)),
+        plain=st.booleans(),
     )
-    def submit(self, *, quotas: list[str], deadline: int | None) -> None:
-        """New work under one or two quotas."""
+    def submit(self, *, quotas: list[str], deadline: int | None, plain: bool) -> None:
+        """New work under one or two quotas, of which nothing else may be particular."""
         item = NewExecution(
             kind="work",
             id=f"e{len(self.ids)}",
             quotas=tuple(quotas),
             deadline_ms=deadline,
             max_reclaims=1_000,
-            retention_ms=10_000_000_000,
+            retention_ms=None if plain else 10_000_000_000,
             retry=RetryPolicy(max_attempts=1_000, backoff=Backoff(kind="fixed", initial_ms=0)),
         )
         self.world.run(self.store.executions.create([item]))
@@ -93,14 +96,28 @@ class QuotaMachine(ComparingMachine):
 
     # A claim, call by call
 
-    @rule(limit=st.integers(1, 4))
-    def take(self, *, limit: int) -> None:
-        """A worker claims, and gets grants."""
+    @rule(limit=st.integers(1, 4), as_before=st.sampled_from((False, False, True)))
+    def take(self, *, limit: int, as_before: bool = False) -> None:
+        """A worker claims, and gets grants, with leases unless it is of 0.2.0."""
         self.requests += 1
         asked = wanted(request=f"r{self.requests}", limit=limit, lease_ms=LEASE_MS)
-        _, grants = self.world.run(self.store.executions.claim(self.tag, asked))
+        self._take(asked, as_before=as_before)
+
+    @precondition(lambda self: self.under_way)
+    @rule(index=indexes)
+    def take_again(self, *, index: int) -> None:
+        """Another process repeats a claim, and goes on with it beside the first."""
+        self._take(self.under_way[index % len(self.under_way)].asked)
+
+    def _take(self, asked: Wanted, *, as_before: bool = False) -> None:
+        if as_before:
+            claim = claim_as_before(self.store, self.tag, asked)
+        else:
+            claim = self.store.executions.claim(self.tag, asked)
+        _, grants = self.world.run(claim)
         if grants:
             self.under_way.append(UnderWay(asked, grants))
+            self.unasked.update(grant.claim.key for grant in grants if grant.claim)
 
     @precondition(lambda self: self.under_way)
     @rule(index=indexes)
@@ -111,9 +128,17 @@ class QuotaMachine(ComparingMachine):
             ask = self.admission._ask(claim.grants)
             claim.held = self.world.run(ask)
             return
-        verdicts = [(grant, claim.held.get(grant)) for grant in claim.grants]
-        activate = self.store.executions.activate(self.tag, claim.asked, verdicts)
-        self.claims += self.world.run(activate)
+        held = claim.held
+        leased = [g.claim for g in claim.grants if g.claim and g.execution_id not in held]
+        self.claims += leased
+        verdicts = [
+            (grant, held.get(grant.execution_id))
+            for grant in claim.grants
+            if grant.claim is None or grant.execution_id in held
+        ]
+        if verdicts:
+            activate = self.store.executions.activate(self.tag, claim.asked, verdicts)
+            self.claims += self.world.run(activate)
         self.under_way.remove(claim)
 
     @precondition(lambda self: self.under_way)
@@ -211,10 +236,14 @@ class QuotaMachine(ComparingMachine):
 
     @invariant()
     def holds(self) -> None:
-        """Whatever runs is held, under its epoch, and no limit is passed."""
+        """Whatever runs is held, under its epoch, and no limit is passed.
+
+        What is leased may not have been asked about; but whoever has got it, has.
+        """
         dump = self.world.dump()
         assert violations(dump, self.now) == []
         running = self._running()
+        unasked = self.unasked - {claim.key for claim in self.claims}
         for name in QUOTAS:
             tag = self.store.quota_tag(name)
             held = {k.decode(): int(v) for k, v in dump.get(f"{tag}:held:{name}", {}).items()}
@@ -231,7 +260,7 @@ class QuotaMachine(ComparingMachine):
                 starts = dump.get(f"{tag}:admissions:{name}", {}).values()
                 assert sum(at > self.now - window for at in starts) <= most, name
             for execution_id, (quotas, epoch) in running.items():
-                if name in quotas:
+                if name in quotas and (execution_id, epoch) not in unasked:
                     assert held.get(execution_id) == epoch, (name, execution_id)
 
     def teardown(self) -> None:

@@ -20,9 +20,12 @@ def read_brief(text: bytes) -> dict[bytes, bytes]:
     match = _BRIEF.match(text)
     assert match is not None, text
     letter = match["letter"]
-    tenant, lane, kind = match["place"].split(b"|", 2)
-    record = {b"state": _STATES[letter], b"plain": b"1", b"born": match["born"]}
+    tenant, lane, kind, *limits = match["place"].split(b"|")
+    plain = b"2" if limits else b"1"
+    record = {b"state": _STATES[letter], b"plain": plain, b"born": match["born"]}
     record |= {b"tenant": tenant, b"lane": lane, b"kind": kind}
+    if limits:
+        record |= {b"limited": b"1", b"limits": limits[0].replace(b",", b"\n")}
     if letter != b"w":
         names = (b"fence", b"due", b"claimed", b"steps", b"ended", b"worker")
         parts = zip(names, match["head"].split(b" ", 5), strict=True)

@@ -10,6 +10,7 @@ from holdfast.model.budgets import Charge, NewBudget, Reservation, Usage
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.quotas import NewQuota
+from holdfast.store import decode
 from holdfast.store.grants import Grant, Wanted
 from holdfast.store.store import Store
 
@@ -27,12 +28,31 @@ def wanted(**fields: Any) -> Wanted:
     return Wanted(**{**defaults, **fields})
 
 
+async def claim_as_before(store: Store, tag: str, asked: Wanted) -> tuple[list[Claim], list[Grant]]:
+    """Claim as processes of 0.2.0 do: every execution with limits gets a grant, none a lease."""
+    lanes, capabilities = ",".join(asked.lanes), ",".join(asked.capabilities)
+    who = (asked.request, asked.worker, str(asked.limit), str(asked.lease_ms), asked.tenant or "")
+    rows = await store.caller.write("hf_execution_claim_many", tag, *who, lanes, capabilities, "")
+    return decode.claims(rows, asked.request, store.sealing)
+
+
 async def grant_one(store: Store, execution_id: str) -> tuple[Wanted, Grant]:
-    """Claim an execution with limits and expect a grant."""
+    """Claim an execution with limits and expect a grant without a lease."""
+    asked = wanted(limit=1)
+    claims, (grant,) = await claim_as_before(store, store.tag_of(execution_id), asked)
+    assert claims == []
+    assert grant.claim is None
+    assert grant.execution_id == execution_id
+    return asked, grant
+
+
+async def lease_one(store: Store, execution_id: str) -> tuple[Wanted, Grant]:
+    """Claim an execution with limits and expect a lease, with its limits to be asked."""
     asked = wanted(limit=1)
     claims, (grant,) = await store.executions.claim(store.tag_of(execution_id), asked)
     assert claims == []
-    assert grant.execution_id == execution_id
+    assert grant.claim is not None
+    assert grant.claim.id == grant.execution_id == execution_id
     return asked, grant
 
 
@@ -80,11 +100,11 @@ async def release(
     epoch: int = 1,
     quotas: Sequence[str] = ("q",),
     *,
-    used: bool = True,
+    used: str = "1",
 ) -> list[bytes]:
     """Give an admission back; returns what the quota has to tell."""
     tag = store.quota_tag(quotas[0])
-    item = (execution_id, str(epoch), "1" if used else "0", quotas)
+    item = (execution_id, str(epoch), used, quotas)
     return await store.quotas.release(tag, [item])
 
 

@@ -1,4 +1,9 @@
-"""Admission: a claim asks the budgets and quotas of executions before it leases them.
+"""Admission: a claim asks the budgets and quotas of executions before it hands them out.
+
+Most are leased already when their limits are asked, so those that are admitted need no other call.
+Those that are refused are held back, and their leases are void; if this process dies before that,
+they expire. Executions that were held back once, or are particular otherwise, have grants, and are
+leased when they are admitted.
 
 Budgets come first, because asking them takes nothing: an execution waits while one is used up.
 Quotas follow: those that share a partition admit in one call, all or none. Several partitions are
@@ -10,7 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from holdfast.engine.courier import Courier
@@ -38,7 +45,8 @@ class _Plan(NamedTuple):
     quotas: list[tuple[str, list[LimitRef]]]
 
 
-_Asked = list[tuple[Grant, list[LimitRef]]]
+#: Executions that follow each other and have the same limits.
+_Group = tuple[_Plan, list[Grant]]
 
 
 class Admission:
@@ -54,19 +62,42 @@ class Admission:
 
     async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], int]:
         """Lease ready, admitted executions; also returns how many were examined."""
+        start = asyncio.get_running_loop().time()
         claims, grants = await self._store.executions.claim(tag, wanted)
         if not grants:
             return claims, len(claims)
+        looked_at = len(claims) + len(grants)
         held = await self._ask(grants)
-        verdicts = [(grant, held.get(grant) if held else None) for grant in grants]
-        admitted = await self._store.executions.activate(tag, wanted, verdicts)
-        if any(verdict.touched for verdict in held.values()):
-            self._courier.poke(tag)
+        leased = [grant.claim for grant in grants if grant.claim and grant.execution_id not in held]
+        if (asyncio.get_running_loop().time() - start) * 1000 >= wanted.lease_ms:
+            # The leases may have expired, and what was admitted under them is released.
+            leased = []
+        claims += leased
+        self._remember(leased)
+        verdicts = [
+            (grant, held.get(grant.execution_id))
+            for grant in grants
+            if grant.claim is None or grant.execution_id in held
+        ]
+        if verdicts:
+            try:
+                admitted = await self._store.executions.activate(tag, wanted, verdicts)
+            except HoldfastError:
+                # The leases that this claim has must not be lost; grants and leases of others end.
+                if not claims:
+                    raise
+            else:
+                claims += admitted
+                self._remember(admitted)
+            if any(verdict.touched for verdict in held.values()):
+                self._courier.poke(tag)
+        return claims, looked_at
+
+    def _remember(self, admitted: Sequence[Claim]) -> None:
         # Budgets have nothing to give back.
         self._admitted.update((claim.key, None) for claim in admitted if claim.quotas)
         while len(self._admitted) > _MOST_REMEMBERED:
             del self._admitted[next(iter(self._admitted))]
-        return claims + admitted, len(claims) + len(grants)
 
     def ended(self, execution_id: str, lease: Lease) -> None:
         """Report that an execution is no longer active, so that its slots become free."""
@@ -92,59 +123,60 @@ class Admission:
             by_tag.setdefault(self._store.limit_tag(limit), []).append(limit)
         return _Plan(list(budgets.items()), sorted(quotas.items()))
 
-    async def _ask(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
-        """Return the executions that are not admitted, and why."""
-        planned = [(grant, self._plan(grant.limits)) for grant in grants]
-        held = await self._ask_budgets(planned)
-        if held:
-            planned = [(grant, plan) for grant, plan in planned if grant not in held]
-        return held | await self._ask_quotas(planned)
+    async def _ask(self, grants: Sequence[Grant]) -> dict[str, Verdict]:
+        """Return the ids of executions that are not admitted, and why."""
+        # Those next to each other have the same limits more often than not; the order stays.
+        runs = groupby(grants, key=attrgetter("limits"))
+        groups = [(self._plan(limits), list(members)) for limits, members in runs]
+        held = await self._ask_budgets(groups)
+        return held | await self._ask_quotas(_without(groups, held))
 
-    async def _ask_budgets(self, planned: Sequence[tuple[Grant, _Plan]]) -> dict[Grant, Verdict]:
-        held: dict[Grant, Verdict] = {}
-        by_tag: dict[str, _Asked] = {}
-        for grant, plan in planned:
+    async def _ask_budgets(self, groups: Sequence[_Group]) -> dict[str, Verdict]:
+        held: dict[str, Verdict] = {}
+        by_tag: dict[str, list[tuple[list[LimitRef], list[Grant]]]] = {}
+        for plan, members in groups:
             for tag, budgets in plan.budgets:
-                by_tag.setdefault(tag, []).append((grant, budgets))
+                by_tag.setdefault(tag, []).append((budgets, members))
 
-        async def ask(tag: str, asked: _Asked) -> None:
-            items = [(g.execution_id, g.epoch, [b.id for b in budgets]) for g, budgets in asked]
+        async def ask(tag: str, asked: Sequence[tuple[list[LimitRef], list[Grant]]]) -> None:
+            pairs = [(grant, budgets) for budgets, members in asked for grant in members]
+            items = [(g.execution_id, g.epoch, [b.id for b in budgets]) for g, budgets in pairs]
             try:
                 async with asyncio.timeout(ASK_TIMEOUT_S):
                     answers = await self._store.budgets.admit(tag, items)
             except (HoldfastError, TimeoutError):
-                held.update((grant, _unreachable(budgets[0])) for grant, budgets in asked)
+                held.update((g.execution_id, _unreachable(budgets[0])) for g, budgets in pairs)
                 return
-            for (grant, budgets), used_up in zip(asked, answers, strict=True):
+            if not any(answers):
+                return
+            for (grant, budgets), used_up in zip(pairs, answers, strict=True):
                 if used_up is not None:
                     # The limit may be an ancestor, which has the same root.
                     known = (budget for budget in budgets if budget.id == used_up)
                     blocker = next(known, None) or budgets[0].ancestor(used_up)
-                    held[grant] = Verdict(blocker=blocker)
+                    held[grant.execution_id] = Verdict(blocker=blocker)
 
         await asyncio.gather(*(ask(tag, asked) for tag, asked in by_tag.items()))
         return held
 
-    async def _ask_quotas(self, planned: Sequence[tuple[Grant, _Plan]]) -> dict[Grant, Verdict]:
-        held: dict[Grant, Verdict] = {}
-        for number in range(max((len(plan.quotas) for _, plan in planned), default=0)):
-            by_tag: dict[str, list[tuple[Grant, _Plan]]] = {}
-            for grant, plan in planned:
-                if number < len(plan.quotas) and not (held and grant in held):
-                    by_tag.setdefault(plan.quotas[number][0], []).append((grant, plan))
+    async def _ask_quotas(self, groups: Sequence[_Group]) -> dict[str, Verdict]:
+        held: dict[str, Verdict] = {}
+        for number in range(max((len(plan.quotas) for plan, _ in groups), default=0)):
+            by_tag: dict[str, list[_Group]] = {}
+            for plan, members in _without(groups, held):
+                if number < len(plan.quotas):
+                    by_tag.setdefault(plan.quotas[number][0], []).append((plan, members))
             rounds = (self._admit(tag, asked, number) for tag, asked in by_tag.items())
             for refused in await asyncio.gather(*rounds):
                 held |= refused
         return held
 
-    async def _admit(
-        self, tag: str, asked: Sequence[tuple[Grant, _Plan]], number: int
-    ) -> dict[Grant, Verdict]:
+    async def _admit(self, tag: str, asked: Sequence[_Group], number: int) -> dict[str, Verdict]:
         """Ask the quotas that are next in the plans; returns the executions not admitted."""
-        items = [
-            (grant.execution_id, grant.epoch, [quota.name for quota in plan.quotas[number][1]])
-            for grant, plan in asked
-        ]
+        items: list[tuple[str, int, list[str]]] = []
+        for plan, members in asked:
+            names = [quota.name for quota in plan.quotas[number][1]]
+            items += [(grant.execution_id, grant.epoch, names) for grant in members]
         answers: Sequence[tuple[str, int | None] | None]
         try:
             async with asyncio.timeout(ASK_TIMEOUT_S):
@@ -153,21 +185,35 @@ class Admission:
         except (HoldfastError, TimeoutError):
             # The partition may have admitted them, so report that they did not start.
             return {
-                grant: _unreachable(
+                grant.execution_id: _unreachable(
                     plan.quotas[number][1][0], tuple(q for _, quotas in plan.quotas for q in quotas)
                 )
-                for grant, plan in asked
+                for plan, members in asked
+                for grant in members
             }
-        held: dict[Grant, Verdict] = {}
-        for (grant, plan), answer in zip(asked, answers, strict=True):
+        if not any(answers):
+            return {}
+        plans = (plan for plan, members in asked for _ in members)
+        held: dict[str, Verdict] = {}
+        for (execution_id, *_), plan, answer in zip(items, plans, answers, strict=True):
             if answer is not None:
                 # Those before admitted it, those after may have promised it a slot.
                 others = [quotas for n, (_, quotas) in enumerate(plan.quotas) if n != number]
                 touched = tuple(quota for quotas in others for quota in quotas)
                 name, retry_at = answer
                 blocker = LimitRef.quota(name)
-                held[grant] = Verdict(blocker=blocker, retry_at=retry_at, touched=touched)
+                held[execution_id] = Verdict(blocker=blocker, retry_at=retry_at, touched=touched)
         return held
+
+
+def _without(groups: Sequence[_Group], held: Mapping[str, Verdict]) -> Sequence[_Group]:
+    """Return groups without the executions that are held back; most often there are none."""
+    if not held:
+        return groups
+    return [
+        (plan, [grant for grant in members if grant.execution_id not in held])
+        for plan, members in groups
+    ]
 
 
 def _unreachable(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:

@@ -127,10 +127,10 @@ class Courier:
                 if limit.kind == "quota":
                     by_tag.setdefault(tag, []).append(limit.name)
                 else:
-                    item = (word.execution_id, word.epoch, [limit.id])
+                    item = (word.executions, word.epoch, [limit.id])
                     budgets.setdefault(tag, []).append(item)
             for tag, names in by_tag.items():
-                released = (word.execution_id, word.epoch, word.used, names)
+                released = (word.executions, word.epoch, word.used, names)
                 quotas.setdefault(tag, []).append(released)
         await asyncio.gather(
             *(

@@ -76,7 +76,7 @@ def claim(row: Sequence[Any], lease_id: str, sealing: Sealing) -> Claim:
 def claims(
     reply: Iterable[Any], lease_id: str, sealing: Sealing
 ) -> tuple[list[Claim], list[Grant]]:
-    """Decode what a claim gives: leases, and grants of executions with limits."""
+    """Decode what a claim gives: leases, and grants of executions with limits, some with leases."""
     found: list[Claim] = []
     grants: list[Grant] = []
     cohorts: dict[bytes, _Cohort] = {}
@@ -84,11 +84,21 @@ def claims(
     values = iter(reply)
     for value in values:
         if isinstance(value, bytes):
-            found.append(_first_claim(value, next(values), lease, cohorts))
+            one, limits = _first_claim(value, next(values), lease, cohorts)
+            if limits is None:
+                found.append(one)
+            else:
+                grants.append(Grant(one.id, 1, limits, one))
         elif len(value) == _GRANT_VALUES:
             grants.append(Grant(value[0].decode(), value[1], value[2].decode()))
         else:
-            found.append(claim(value, lease_id, sealing))
+            one = claim(value, lease_id, sealing)
+            if one.budgets or one.quotas:
+                # Of a claim that is repeated: nothing says whether it has asked.
+                limits = pairs(value[1])[b"limits"].decode()
+                grants.append(Grant(one.id, one.lease.epoch, limits, one))
+            else:
+                found.append(one)
     return found, grants
 
 
@@ -104,7 +114,7 @@ def admitted(
         if not isinstance(value, bytes):
             found.append(claim(value, lease_id, sealing))
             continue
-        one = _first_claim(value, next(values), Lease(lease_id, 1, 0), cohorts)
+        one, _ = _first_claim(value, next(values), Lease(lease_id, 1, 0), cohorts)
         grant = grants[one.id]
         place = (one.tenant, grant.limits)
         limits = seen.get(place)
@@ -127,21 +137,36 @@ class _Cohort(NamedTuple):
     kind: str
     expires_at: datetime
     requires: tuple[str, ...]
+    #: In stored form; None without any.
+    limits: str | None
+    budgets: tuple[str, ...]
+    quotas: tuple[str, ...]
 
 
 def _cohort(packed: bytes) -> _Cohort:
-    tenant, lane, kind, due, requires = packed.split(b" ")
-    expires_at = from_ms(int(due))
-    return _Cohort(tenant.decode(), lane.decode(), kind.decode(), expires_at, names(requires))
+    tenant, lane, kind, due, requires, *more = packed.split(b" ")
+    limits = more[0].replace(b",", b"\n") if more else None
+    return _Cohort(
+        tenant=tenant.decode(),
+        lane=lane.decode(),
+        kind=kind.decode(),
+        expires_at=from_ms(int(due)),
+        requires=names(requires),
+        limits=None if limits is None else limits.decode(),
+        budgets=_seen_limits(limits, "budget", tenant.decode()),
+        quotas=_seen_limits(limits, "quota", tenant.decode()),
+    )
 
 
-def _first_claim(line: bytes, payload: bytes, lease: Lease, cohorts: dict[bytes, _Cohort]) -> Claim:
-    """Decode the first claim of a plain execution."""
+def _first_claim(
+    line: bytes, payload: bytes, lease: Lease, cohorts: dict[bytes, _Cohort]
+) -> tuple[Claim, str | None]:
+    """Decode the first claim of a plain execution, and its limits, which are to be asked."""
     execution_id, birth, priority, trace, packed = line.split(b" ", 4)
     cohort = cohorts.get(packed)
     if cohort is None:
         cohort = cohorts[packed] = _cohort(packed)
-    return Claim(
+    first = Claim(
         id=ExecutionId(execution_id.decode()),
         tenant=cohort.tenant,
         lane=cohort.lane,
@@ -157,8 +182,11 @@ def _first_claim(line: bytes, payload: bytes, lease: Lease, cohorts: dict[bytes,
         deadline_at=None,
         timeout_at=None,
         steps={},
+        budgets=cohort.budgets,
+        quotas=cohort.quotas,
         traceparent=trace.decode() if trace else None,
     )
+    return first, cohort.limits
 
 
 def _session(execution_id: str, record: Mapping[bytes, bytes]) -> SessionRef | None:

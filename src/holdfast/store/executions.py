@@ -306,7 +306,7 @@ class Executions(Domain):
         return str(bound.decode())
 
     async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], list[Grant]]:
-        """Lease ready executions of one partition; those with limits get grants."""
+        """Lease ready executions of one partition; those with limits, leased or not, are grants."""
         rows = await self._call.write(
             "hf_execution_claim_many",
             tag,
@@ -318,13 +318,14 @@ class Executions(Domain):
             ",".join(wanted.lanes),
             ",".join(wanted.capabilities),
             "" if wanted.kinds is None else f",{','.join(wanted.kinds)},",
+            "1",  # the caller asks the limits of what is leased
         )
         return decode.claims(rows, wanted.request, self._sealing)
 
     async def activate(
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
     ) -> list[Claim]:
-        """Lease admitted executions, and hold back the others."""
+        """Lease admitted executions, and hold back the others, leased or not."""
         args = verdict_args(verdicts)
         head = (wanted.request, wanted.worker, str(wanted.lease_ms))
         rows = await self._call.write("hf_execution_activate_many", tag, *head, *args)

@@ -1,4 +1,4 @@
-"""Grants: a claim gets one for an execution with limits, before these admit it."""
+"""Grants: a claim gets one for an execution with limits, before these have admitted it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from holdfast.model.executions import Claim
 from holdfast.model.limit_refs import LimitRef, encode_all, parse_all
 
 
@@ -25,14 +26,17 @@ class Wanted:
     kinds: Collection[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: one is made for every execution with limits.
+@dataclass(slots=True)
 class Grant:
-    """A short right to ask the limits of an execution, and then to lease it."""
+    """The right to ask the limits of an execution, and then to run it."""
 
     execution_id: str
     epoch: int
-    #: In stored form: a grant is looked up often, and Python caches the hash of a string.
+    #: In stored form.
     limits: str
+    #: The lease, if the execution is leased already; else it is when its limits have admitted it.
+    claim: Claim | None = None
 
     def of(self, kind: Literal["budget", "quota"]) -> list[LimitRef]:
         """Return its budgets or its quotas."""

@@ -15,11 +15,12 @@ _ANNOUNCED: dict[str, Announced] = {"h": "waitpoint", "e": "execution", "g": "gr
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """An execution releases the slots that it got under an epoch, or no longer waits."""
+    """Executions release the slots that they got under an epoch, or no longer wait."""
 
-    execution_id: str
+    #: One; or several that ran, with blanks between.
+    executions: str
     epoch: str
-    #: 1 if it ran, 0 if it did not.
+    #: 1 if they ran, 0 if not, 2 if one may not have been admitted yet.
     used: str
     limits: tuple[LimitRef, ...]
 

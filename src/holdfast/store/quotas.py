@@ -122,8 +122,10 @@ class Quotas(Domain):
         """
         args = [request]
         for execution_id, epoch, limits in items:
-            args += [execution_id, str(epoch), "\n".join(limits)]
+            args += (execution_id, str(epoch), "\n".join(limits))
         flat = await self._call.write("hf_quota_admit", tag, *args)
+        if not any(flat):
+            return [None] * len(items)
         return [
             (name.decode(), int(at) if at else None) if name else None
             for name, at in zip(flat[::2], flat[1::2], strict=True)

@@ -13,11 +13,19 @@ from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreU
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.quotas import Quota
 from holdfast.model.retry import RetryPolicy
-from holdfast.model.states import Hold, State
+from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
-from tests.support.lifecycle import create_one
-from tests.support.limits import claim_all, claim_one_limited, make_budget, make_quota, report
+from tests.support.lifecycle import create_one, create_together
+from tests.support.limits import (
+    claim_all,
+    claim_one_limited,
+    lease_one,
+    make_budget,
+    make_quota,
+    report,
+    wanted,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -391,3 +399,104 @@ async def test_a_claim_with_an_id_of_its_own_is_admitted_in_each_partition(engin
     assert await _running(engine) == 1
     assert [claim.id for claim in await claim_all(engine, request="r1", limit=1)] == [held.id]
     assert await _running(engine) == 1
+
+
+@pytest.mark.parametrize("asks", [False, True])
+async def test_a_process_that_dies_during_a_claim_keeps_no_place(
+    engine: Engine, clock: Clock, *, asks: bool
+) -> None:
+    """Before or after it asks: the lease expires, and the execution has another attempt."""
+    await make_quota(engine.store)
+    execution_id = await create_one(engine.store, quotas=("q",))
+    _, grant = await lease_one(engine.store, execution_id)
+    if asks:
+        assert await engine.admission._ask([grant]) == {}
+    assert await _running(engine) == int(asks)
+    await clock.advance_and_tick(30_000)
+    await engine.courier.carry_all()
+    assert await _running(engine) == 0
+    if not asks:
+        # The question was on its way all the time.
+        assert set(await engine.admission._ask([grant])) == {execution_id}
+        assert await _running(engine) == 0
+    claim = await claim_one_limited(engine, execution_id)
+    assert (claim.attempt_kind, claim.lease.attempt) == (AttemptKind.RECLAIM, 1)
+    assert await _running(engine) == 1
+
+
+async def test_what_is_cancelled_while_its_limits_are_asked_keeps_no_place(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The release overtakes the admission, and voids it."""
+    await make_quota(engine.store)
+    execution_id = await create_one(engine.store, quotas=("q",))
+    admit = engine.store.quotas.admit
+
+    async def late(*args: Any) -> object:
+        await engine.cancel(execution_id)
+        await engine.courier.carry_all()
+        return await admit(*args)
+
+    monkeypatch.setattr(engine.store.quotas, "admit", late)
+    assert await claim_all(engine) == []
+    assert (await engine.describe(execution_id)).state is State.CANCELLED
+    found = await engine.quotas.get("q")
+    assert (found.running, found.waiting, found.promised) == (0, 0, 0)
+
+
+async def test_a_refusal_that_cannot_be_written_costs_others_nothing(
+    engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was admitted runs; the lease of the other expires, and then it waits like any."""
+    await make_quota(engine.store)
+    ids = await create_together(engine.store, {"quotas": ("q",)}, {"quotas": ("q",)})
+
+    async def fail(*_args: object) -> None:
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(engine.store.executions, "activate", fail)
+    (claim,) = await claim_all(engine)
+    assert claim.id == ids[0]
+    await create_one(engine.store, quotas=("q",))
+    with pytest.raises(StoreUnavailable):
+        await claim_all(engine)
+    monkeypatch.undo()
+    await engine.store.leases.renew([(claim.id, claim.lease)], 90_000)
+    await clock.advance_and_tick(30_000)
+    await engine.courier.carry_all()
+    assert await _running(engine) == 1
+    assert await claim_all(engine) == []
+    assert await _states(engine, ids) == [State.ACTIVE, State.RATE_LIMITED]
+
+
+async def test_a_lease_that_may_have_expired_is_not_handed_out(
+    engine: Engine, clock: Clock
+) -> None:
+    """Asking took longer than the lease, so the place may be another's by now."""
+    await make_quota(engine.store)
+    execution_id = await create_one(engine.store, quotas=("q",))
+    assert await claim_all(engine, lease_ms=0) == []
+    await clock.tick()
+    await engine.courier.carry_all()
+    assert await _running(engine) == 0
+    await claim_one_limited(engine, execution_id)
+
+
+async def test_a_claim_that_is_repeated_meanwhile_gets_the_same(engine: Engine) -> None:
+    """Two processes ask for the same leases; both get what is admitted, once counted."""
+    await make_quota(engine.store, max_concurrent=2)
+    ids = [await create_one(engine.store, quotas=("q",)) for _ in range(3)]
+    other = Engine(engine.store)
+    requests = [f"r{n}" for n, _ in enumerate(engine.store.tags())]
+    claims: list[list[Claim]] = []
+    for one in (engine, other):
+        found: list[Claim] = []
+        for tag, request in zip(engine.store.tags(), requests, strict=True):
+            found += (await one.admission.claim(tag, wanted(request=request)))[0]
+        claims.append(found)
+    assert len(claims[0]) == 2
+    assert claims[0] == claims[1]
+    assert await _running(engine) == 2
+    states = await _states(engine, ids)
+    assert sorted(states) == [State.ACTIVE, State.ACTIVE, State.RATE_LIMITED]
+    await other.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from holdfast.model.executions import Lease
@@ -13,7 +14,7 @@ from holdfast.store.outboxes import Release, parse
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump, claim_one, create_one, create_together, state_of
-from tests.support.limits import grant_one, make_budget, make_quota, wanted
+from tests.support.limits import claim_as_before, grant_one, make_budget, make_quota, wanted
 
 
 async def test_a_claim_of_limited_work_is_a_grant(store: Store) -> None:
@@ -84,7 +85,7 @@ async def test_a_repeated_call_gets_the_same_leases(store: Store, dump: Dump) ->
 
 
 async def test_a_repeated_claim_gets_the_same_grants(store: Store, dump: Dump) -> None:
-    """And leases instead, once they are activated."""
+    """With their leases, once they are activated."""
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
@@ -92,8 +93,8 @@ async def test_a_repeated_claim_gets_the_same_grants(store: Store, dump: Dump) -
     tag = store.tag_of(execution_id)
     assert await store.executions.claim(tag, asked) == ([], [grant])
     assert dump() == before
-    claims = await store.executions.activate(tag, asked, [(grant, None)])
-    assert await store.executions.claim(tag, asked) == (claims, [])
+    (claim,) = await store.executions.activate(tag, asked, [(grant, None)])
+    assert await store.executions.claim(tag, asked) == ([], [replace(grant, claim=claim)])
 
 
 async def test_a_grant_that_nobody_uses_returns_by_timer(store: Store, clock: Clock) -> None:
@@ -143,7 +144,7 @@ async def test_a_deadline_holds_for_grants_and_for_the_rate_limited(
         entries = await store.outboxes.read(tag)
         (word,) = map(parse, entries)
         assert isinstance(word, Release)
-        assert word.execution_id == execution_id
+        assert word.executions == execution_id
         await store.outboxes.clear(tag, entries)
 
 
@@ -218,7 +219,7 @@ async def test_many_are_granted_and_leased_together(store: Store) -> None:
     ids = await create_together(store, *items)
     tag = store.tag_of(ids[0])
     asked = wanted(capabilities=["gpu"])
-    plain, grants = await store.executions.claim(tag, asked)
+    plain, grants = await claim_as_before(store, tag, asked)
     assert [claim.id for claim in plain] == ids[-1:]
     claims = await store.executions.activate(tag, asked, [(grant, None) for grant in grants])
     found = {claim.id: claim for claim in claims}

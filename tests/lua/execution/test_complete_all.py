@@ -19,7 +19,7 @@ from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.invariants import violations
 from tests.support.lifecycle import claim_in, claim_one, create_one, create_together, state_of
-from tests.support.limits import make_budget, make_quota, wanted
+from tests.support.limits import claim_as_before, make_budget, make_quota, wanted
 from tests.support.streaming import read_all, said, text
 
 Dump = Callable[[], dict[str, object]]
@@ -171,25 +171,31 @@ async def test_frames_of_a_holder_that_lost_its_lease_are_not_written(store: Sto
     assert await said(store, claim.id) == []
 
 
-async def test_quotas_are_told_of_all_that_end_together(store: Store) -> None:
-    """Once for each, of one that somebody waits for as well; budgets have nothing to get back."""
+@pytest.mark.parametrize("as_before", [False, True])
+async def test_quotas_are_told_of_all_that_end_together(store: Store, *, as_before: bool) -> None:
+    """At once, of one that somebody waits for as well; budgets have nothing to get back."""
     await make_quota(store, max_concurrent=9)
     await make_budget(store)
     limited = {"quotas": ("q",), "budgets": ("b",)}
-    ids = await create_together(store, limited, limited, {"budgets": ("b",)}, {}, limited)
+    ids = await create_together(store, limited, limited, {"budgets": ("b",)}, {}, limited, limited)
     tag = store.tag_of(ids[0])
     asked = wanted()
-    claims, grants = await store.executions.claim(tag, asked)
-    claims += await store.executions.activate(tag, asked, [(grant, None) for grant in grants])
+    if as_before:
+        claims, grants = await claim_as_before(store, tag, asked)
+        claims += await store.executions.activate(tag, asked, [(grant, None) for grant in grants])
+    else:
+        claims, grants = await store.executions.claim(tag, asked)
+        claims += [grant.claim for grant in grants if grant.claim]
     await store.executions.watch(ids[1], "somebody")
     leases = {claim.id: claim.lease for claim in claims}
-    items = [Completion(one, leases[one], b"1", None) for one in ids[:4]]
-    assert await store.executions.complete_many(items) == [None] * 4
+    items = [Completion(one, leases[one], b"1", None) for one in ids[:5]]
+    assert await store.executions.complete_many(items) == [None] * 5
     released = [parse(entry) for entry in await store.outboxes.read(tag)]
     quotas = (LimitRef.quota("q"),)
+    together = Release(f"{ids[0]} {ids[4]}", "1", "1", quotas)
     assert sorted(released, key=str) == sorted(
-        (Release(one, "1", "1", quotas) for one in ids[:2]), key=str
+        (together, Release(ids[1], "1", "1", quotas)), key=str
     )
-    assert await store.executions.complete_many(items) == [None] * 4
+    assert await store.executions.complete_many(items) == [None] * 5
     assert len(await store.outboxes.read(tag)) == 2
-    assert await state_of(store, ids[4]) is State.ACTIVE
+    assert await state_of(store, ids[5]) is State.ACTIVE

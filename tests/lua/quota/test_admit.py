@@ -108,7 +108,7 @@ async def test_a_new_grant_takes_over_the_place_of_the_last(store: Store) -> Non
 async def test_a_grant_that_is_over_is_not_admitted(store: Store) -> None:
     """An admission that arrives after its grant was given up would leak."""
     await make_quota(store)
-    await release(store, "a", 1, used=False)
+    await release(store, "a", 1, used="0")
     assert not await admit(store, "a", 1)
     assert (await store.quotas.get("q")).waiting == 0
     assert await admit(store, "a", 2)
@@ -121,7 +121,7 @@ async def test_a_late_admission_does_not_take_the_place_of_a_later_grant(store: 
     assert not await admit(store, "a", 1)
     found = await store.quotas.get("q")
     assert (found.running, found.waiting) == (1, 0)
-    await release(store, "a", 1, used=False)
+    await release(store, "a", 1, used="0")
     assert (await store.quotas.get("q")).running == 1
 
 
@@ -160,8 +160,23 @@ async def test_many_that_just_fit_are_admitted_together(store: Store) -> None:
 async def test_one_whose_grant_is_over_is_refused_among_others(store: Store) -> None:
     """The others are admitted."""
     await make_quota(store, max_concurrent=4)
-    await release(store, "b", used=False)
+    await release(store, "b", used="0")
     items = [(name, 1, ["q"]) for name in "abc"]
     answers = await store.quotas.admit(store.quota_tag("q"), new_id(), items)
     assert [answer is None for answer in answers] == [True, False, True]
     assert sorted(await store.quotas.holders("q", None, 10)) == ["a", "c"]
+
+
+async def test_one_that_was_refused_stays_refused_under_its_epoch(store: Store, dump: Dump) -> None:
+    """Two processes that ask for one lease get the same answer, also when room was made between."""
+    await make_quota(store)
+    assert await admit(store, "a")
+    assert not await admit(store, "b")
+    assert woken(await release(store, "a")) == ["b"]
+    before = dump()
+    assert not await admit(store, "b")
+    after = dump()
+    assert {key: value for key, value in after.items() if ":admit:" not in key} == {
+        key: value for key, value in before.items() if ":admit:" not in key
+    }
+    assert await admit(store, "b", epoch=2)

@@ -53,7 +53,7 @@ async def test_a_start_that_was_not_used_leaves_the_window(store: Store) -> None
     """A grant that came to nothing burns no rate."""
     await make_quota(store, max_per_window=1, window_ms=1_000)
     await admit(store, "a")
-    await release(store, "a", used=False)
+    await release(store, "a", used="0")
     assert (await store.quotas.get("q")).in_window == 0
     assert await admit(store, "b")
 
@@ -63,7 +63,7 @@ async def test_one_who_gives_up_waits_no_longer(store: Store) -> None:
     await make_quota(store)
     for name in ("a", "b", "c"):
         await admit(store, name)
-    await release(store, "b", used=False)
+    await release(store, "b", used="0")
     assert woken(await release(store, "a")) == ["c"]
 
 
@@ -72,7 +72,7 @@ async def test_an_old_release_does_not_drop_a_later_wait(store: Store) -> None:
     await make_quota(store)
     await admit(store, "a")
     await admit(store, "b", 5)
-    await release(store, "b", 4, used=False)
+    await release(store, "b", 4, used="0")
     assert (await store.quotas.get("q")).waiting == 1
 
 
@@ -83,7 +83,7 @@ async def test_an_old_release_does_not_take_back_a_promise(store: Store) -> None
     await admit(store, "b", 2)
     await admit(store, "c")
     await release(store, "a")
-    assert woken(await release(store, "b", 1, used=False)) == ["b"]
+    assert woken(await release(store, "b", 1, used="0")) == ["b"]
     assert not await admit(store, "c", 2)
     assert await admit(store, "b", 3)
 
@@ -108,7 +108,7 @@ async def test_one_who_gives_up_a_promise_passes_it_on(store: Store, dump: Dump)
     for name in ("a", "b", "c"):
         await admit(store, name)
     await release(store, "a")
-    assert woken(await release(store, "b", used=False)) == ["b", "c"]
+    assert woken(await release(store, "b", used="0")) == ["b", "c"]
     (waits,) = (value for key, value in dump().items() if ":waits:" in key)
     assert waits == {b"c": b"1"}
 
@@ -160,3 +160,40 @@ async def test_many_are_released_together(store: Store) -> None:
     items = [(one, epoch, "1", ["q"]) for one, epoch in (("a", "1"), ("b", "1"), ("e", "1"))]
     assert woken(await store.quotas.release(tag, items)) == ["d"]
     assert await store.quotas.holders("q", None, 10) == ["b", "c"]
+
+
+async def test_several_that_ran_are_released_together(store: Store, dump: Dump) -> None:
+    """Each once, under the epoch that holds the slot."""
+    await make_quota(store, max_concurrent=9)
+    for name in ("a", "b"):
+        await admit(store, name)
+    await admit(store, "c", epoch=2)
+    await release(store, "a b c unknown")
+    found = await store.quotas.get("q")
+    assert (found.running, await store.quotas.holders("q", None, 9)) == (1, ["c"])
+    before = dump()
+    await release(store, "a b c unknown")
+    assert dump() == before
+
+
+async def test_more_are_released_together_than_one_command_takes(store: Store) -> None:
+    """No slot is left."""
+    await make_quota(store, max_concurrent=10_000)
+    names = [f"e{number}" for number in range(2_500)]
+    tag = store.quota_tag("q")
+    for first in range(0, len(names), 500):
+        items = [(name, 1, ["q"]) for name in names[first : first + 500]]
+        assert await store.quotas.admit(tag, f"r{first}", items) == [None] * 500
+    await release(store, " ".join(names[1:]))
+    assert await store.quotas.holders("q", None, 9) == ["e0"]
+
+
+async def test_one_that_may_have_run_leaves_its_start(store: Store) -> None:
+    """It gives back the slot, and an admission that comes later is void."""
+    await make_quota(store, max_per_window=5, window_ms=1_000, max_concurrent=1)
+    await admit(store, "a")
+    await release(store, "a", used="2")
+    found = await store.quotas.get("q")
+    assert (found.running, found.in_window) == (0, 1)
+    assert not await admit(store, "a")
+    assert await admit(store, "b")

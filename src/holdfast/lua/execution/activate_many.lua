@@ -1,5 +1,5 @@
---- Lease executions that all their limits admitted, and hold back those that a limit refused. An item
---- whose grant has ended in the meantime is skipped.
+--- Lease executions that all their limits admitted, and hold back those that a limit refused, also those
+--- that the claim has leased before it asked. An item whose grant or lease has ended in the meantime is skipped.
 --- @key tag the partition
 --- @arg request id of the claim that was granted @arg worker @arg lease_ms @arg count of those admitted
 --- @arg items id and epoch of each admitted one, then of each that is held back: id, epoch, limit,
@@ -11,13 +11,16 @@
 --- @requires lib/core/clock lib/core/record lib/execution/claims lib/execution/first_claims
 --- @requires lib/limit/blocking lib/limit/grants lib/limit/limits
 
---- The record of an execution if the claim may still use its grant of this epoch; else nil, and the lease
---- that an earlier call of the same claim has opened is handed out again.
-local function granted(tag, id, epoch, request, claimed)
+--- The record of an execution if the claim may still use its grant of this epoch, or, if it `is_refused`, has
+--- leased it without one; else nil, and the lease that an earlier call of the same claim has opened is handed
+--- out again.
+local function granted(tag, id, epoch, request, claimed, is_refused)
   local rec = record.read(tag, id)
   if not rec or rec.epoch ~= epoch then return nil end
   if rec.grant == request and limits.is_granted(rec) then return rec end
-  if claims.holds(rec, request) then claimed[#claimed + 1] = claims.hand(tag, id, rec) end
+  if not claims.holds(rec, request) then return nil end
+  if is_refused and rec.grant ~= request then return rec end
+  claimed[#claimed + 1] = claims.hand(tag, id, rec)
   return nil
 end
 
@@ -39,7 +42,7 @@ local function run(tag, args)
   end
   for i = held, #args, 6 do
     local id, epoch, blocker, retry_at, after_ms, touched = unpack(args, i, i + 5)
-    local rec = granted(tag, id, epoch, request, claimed)
+    local rec = granted(tag, id, epoch, request, claimed, true)
     if rec then
       local why = { blocker = blocker, retry_at = tonumber(retry_at), after_ms = tonumber(after_ms) }
       why.touched = touched

@@ -4,8 +4,9 @@
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
 --- @arg capabilities comma separated @arg kinds only these, as `,a,b,`, or empty for every kind
+--- @arg asks 1 if the caller asks the limits of executions that it gets leased; absent: it gets grants
 --- @ok claims; first ones: a line and the input (lib/execution/first_claims); others: a row
---- @ok (lib/execution/claims); of those with limits: id, epoch, limits
+--- @ok (lib/execution/claims); of others with limits, and if it does not ask: id, epoch, limits
 --- @event claimed | resumed
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/execution/claims lib/execution/first_claims
@@ -18,8 +19,9 @@ local MOST_PASSED_OVER = 2000
 --- gets. Returns whether it may run.
 local function take(tag, id, stack, call)
   local claimed = call.claimed
-  if first_claims.take(tag, id, stack, call.first, claimed) then return true end
-  local row, rec, is_grant = grants.take(tag, id, stack, call.limited), nil, nil
+  local leased, has_brief = first_claims.take(tag, id, stack, call.first, claimed)
+  if leased then return true end
+  local row, rec, is_grant = not has_brief and grants.take(tag, id, stack, call.limited), nil, nil
   if not row then
     row, rec, is_grant = claims.open(tag, id, call.request, call.worker, call.lease_ms, call.now)
     if not row then return false end
@@ -39,7 +41,7 @@ local function close(tag, call)
 end
 
 local function run(tag, args)
-  local request, worker, max, lease_ms, tenant, lanes_csv, capabilities, kinds = unpack(args)
+  local request, worker, max, lease_ms, tenant, lanes_csv, capabilities, kinds, asks = unpack(args)
   local now = clock.now(tag)
   local only = tenant ~= '' and tenant or nil
   -- Callers choose their request ids: one tenant's request must not count as a repetition of another's.
@@ -52,7 +54,7 @@ local function run(tag, args)
   local open = lanes.open(tag, wanted, now)
   local call = { request = request, worker = worker, lease_ms = tonumber(lease_ms), now = now }
   call.claimed, call.opened, call.granted = { 'ok' }, {}, {}
-  call.first = first_claims.open(request, worker, call.lease_ms, now)
+  call.first = first_claims.open(request, worker, call.lease_ms, now, asks)
   call.limited = grants.open(request, now)
   local ids = {}
   for _ = 1, left + MOST_PASSED_OVER do

@@ -47,17 +47,15 @@ end
 local function create_simple(tag, item, key, extras, input, stamp, new)
   local id, size, born = item.id, new.size, brief.stamp(stamp, new.stamps)
   local cohort = cohorts.of(new.cohorts, item.tenant, item.lane, item.kind)
-  cohort.place = cohort.place or brief.place(item.tenant, item.lane, item.kind)
   cohorts.add(cohort, id, born)
   new.briefs[size + 1] = key
-  new.briefs[size + 2] = birth.brief(tag, id, cohort.place, born, extras, input, new.inputs)
+  new.briefs[size + 2] = birth.brief(tag, item, cohort, born, extras, input, new.inputs)
   new.size = size + 2
 end
 
 --- Create any other execution; returns its state.
 local function create(tag, item, input, now, stamp, new)
   local id = item.id
-  if new.ruled then item.limits = limits.resolve(tag, item) end
   local rec = birth.compose(item, now, stamp, new.priority_us)
   if item.schedule then schedules.fire(tag, item, rec) end
   children.add(tag, id, rec)
@@ -95,7 +93,8 @@ local function run(tag, args)
   for i, item in ipairs(items) do
     local id, lane, input = item.id, item.lane, args[2 * i]
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
-    local extras = not new.ruled and not children.parent_of(id) and birth.extras(item)
+    if new.ruled then item.limits = limits.resolve(tag, item) end
+    local extras = not children.parent_of(id) and birth.extras(item)
     -- Other items may look up executions of this call.
     if not extras or ids[id] then write_briefs(new) end
     local answer = taken.find(tag, item, input, all_new and not ids[id], now)

@@ -25,11 +25,8 @@ local function open_all(tag, args, lists, now)
   local open, asking = {}, {}
   for i = 2, #args, 3 do
     for _, name in ipairs(names_of(lists, args[i + 2])) do
-      local executions = asking[name]
-      if not executions then
-        executions = {}
-        asking[name] = executions
-      end
+      local executions = asking[name] or {}
+      asking[name] = executions
       executions[#executions + 1] = args[i]
     end
   end
@@ -44,7 +41,7 @@ end
 --- Whether any of the grants is over; most calls have none.
 local function any_void(tag, args)
   local voids = {}
-  for i = 2, #args, 3 do voids[#voids + 1] = keys.void(tag, args[i], args[i + 1]) end
+  for i = 2, #args, 3 do voids[(i + 1) / 3] = keys.void(tag, args[i], args[i + 1]) end
   return #voids > 0 and server.call('EXISTS', unpack(voids)) > 0
 end
 
@@ -80,6 +77,13 @@ local function admit_all(args, open, lists)
   return true
 end
 
+--- The answers to a call that admits everyone.
+local function nothing_refused(args)
+  local answers = { 'ok' }
+  for i = 2, 1 + 2 * (#args - 1) / 3 do answers[i] = '' end
+  return answers
+end
+
 --- Ask for each item on its own; adds to `answers`.
 local function admit_each(tag, args, open, lists, answers, now)
   for i = 2, #args, 3 do
@@ -99,18 +103,15 @@ local function run(tag, args)
   local now = clock.now(tag)
   local memory = keys.admit(tag, args[1])
   local known = server.call('GET', memory)
-  if known then return cmsgpack.unpack(known) end
+  if known then return known == '' and nothing_refused(args) or cmsgpack.unpack(known) end
 
   local lists, answers = {}, { 'ok' }
   local open = open_all(tag, args, lists, now)
-  if not any_void(tag, args) and admit_all(args, open, lists) then
-    for i = 2, 1 + 2 * (#args - 1) / 3 do answers[i] = '' end
-  else
-    admit_each(tag, args, open, lists, answers, now)
-  end
+  local all = not any_void(tag, args) and admit_all(args, open, lists)
+  if not all then admit_each(tag, args, open, lists, answers, now) end
   for _, q in pairs(open) do
     if q then quota.close(tag, q, now) end
   end
-  server.call('SET', memory, cmsgpack.pack(answers), 'PX', MEMORY_MS)
-  return answers
+  server.call('SET', memory, all and '' or cmsgpack.pack(answers), 'PX', MEMORY_MS)
+  return all and nothing_refused(args) or answers
 end

@@ -183,7 +183,7 @@ def _tags_of(view: View, execution_id: str, record: Record) -> list[str]:
 
 
 def _check_payloads(view: View, execution_id: str, record: Record) -> Iterator[str]:
-    most = BRIEF_BYTES if record.get("plain") == b"1" else INLINE_BYTES
+    most = BRIEF_BYTES if record.get("plain") in {b"1", b"2"} else INLINE_BYTES
     for family, field in (("i", "input"), ("r", "result"), ("t", "tags")):
         inline, outside = record.get(field), view.value(f"{family}:{execution_id}")
         if inline is not None and outside is not None:

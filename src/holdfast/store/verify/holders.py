@@ -62,5 +62,10 @@ class Holders:
         granted = fields.get(b"state") == b"waiting" and b"due" in fields
         if (runs or granted) and fields.get(b"epoch") == epoch:
             return True
-        notice = b"r\n%s\n%s\n" % (execution, epoch)
-        return any(entry.startswith(notice) for entry in answers[outbox] or {})
+        return any(_releases(entry, execution, epoch) for entry in answers[outbox] or {})
+
+
+def _releases(entry: bytes, execution: bytes, epoch: bytes) -> bool:
+    """Return whether an entry of an outbox says that an execution does not run."""
+    word, executions, *rest = entry.split(b"\n")
+    return word == b"r" and rest[0] == epoch and execution in executions.split(b" ")

@@ -3,8 +3,9 @@
 --- reads, and one writes, those of a whole call. lib/core/record reads both, and unfolds a brief before any other
 --- change.
 ---
----     HEAD \n TENANT|LANE|KIND \n BORN SIZE EXTRAS \n extras input result
+---     HEAD \n PLACE \n BORN SIZE EXTRAS \n extras input result
 ---
+--- The place is TENANT|LANE|KIND, and of an execution with limits TENANT|LANE|KIND|LIMIT,LIMIT.
 --- The head of a waiting execution is `w`; of an active one `a`, of a completed one `c` or, if its result has a
 --- key of its own, `r`, and then FENCE DUE CLAIMED STEPS ENDED WORKER, with `-` for what is missing. SIZE is that
 --- of the input, `-` if it has a key of its own. EXTRAS is the size of further fields in msgpack.
@@ -31,11 +32,24 @@ function brief.stamp(stamp, memory)
   return memory.text .. digits[low]
 end
 
---- The place of an execution: its tenant, lane and kind. None of them contains a bar.
-function brief.place(tenant, lane, kind) return tenant .. '|' .. lane .. '|' .. kind end
+--- The place of an execution: its tenant, lane and kind, and its limits, one per line, if it has any. None of
+--- them contains a bar.
+function brief.place(tenant, lane, kind, limits)
+  local place = tenant .. '|' .. lane .. '|' .. kind
+  return limits and place .. '|' .. limits:gsub('\n', ',') or place
+end
 
---- Tenant, lane and kind of a place.
-function brief.parts(place) return place:match('^([^|]*)|([^|]*)|(.*)$') end
+--- Tenant, lane, kind and limits of a place; without limits, the last is empty.
+function brief.parts(place)
+  local tenant, lane, kind, limits = place:match('^([^|]*)|([^|]*)|([^|]*)|?(.*)$')
+  return tenant, lane, kind, (limits:gsub(',', '\n'))
+end
+
+--- Whether a place can contain these limits, and a line that is handed out.
+function brief.can_list(limits) return not limits:find('[,| \t\v\f\r]') end
+
+--- The place of a waiting brief, or nil.
+function brief.waits_at(text) return text:match('^w\n([^\n]*)\n') end
 
 --- The brief of a new execution; without `input`, that has a key of its own. `extras` is packed or empty.
 function brief.new(place, born, extras, input)
@@ -72,18 +86,21 @@ end
 --- Fields as a list of names and values, and payloads that would not fit into a hash, by name.
 local function flat_of(text)
   local head, place, born, size, extras, at = text:match('^([^\n]*)\n([^\n]*)\n(%d+) (%S+) (%d+)\n()')
-  local tenant, lane, kind = brief.parts(place)
-  local letter = head:sub(1, 1)
+  local tenant, lane, kind, limits = brief.parts(place)
+  local letter, plain, payloads = head:sub(1, 1), limits == '' and '1' or '2', {}
   local flat = {
-    'state', STATES[letter], 'plain', '1', 'born', born, 'tenant', tenant, 'lane', lane, 'kind', kind,
+    'state', STATES[letter], 'plain', plain, 'born', born, 'tenant', tenant, 'lane', lane, 'kind', kind,
   }
-  local payloads = {}
   local function put(name, value)
     flat[#flat + 1] = name
     flat[#flat + 1] = value
   end
   local function pay(name, bytes)
     if #bytes <= brief.LISTED_BYTES then put(name, bytes) else payloads[name] = bytes end
+  end
+  if limits ~= '' then
+    put('limited', '1')
+    pay('limits', limits)
   end
   if letter ~= 'w' then
     local _, fence, due, claimed, steps, ended, worker = brief.parse_head(head)

@@ -71,6 +71,7 @@ function record.unfold(tag, id, rec)
   local payloads = folded.payloads
   if payloads.input then server.call('SET', keys.input(tag, id), payloads.input) end
   if payloads.result then server.call('SET', keys.result(tag, id), payloads.result) end
+  if payloads.limits then server.call('SET', keys.limits(tag, id), payloads.limits) end
   setmetatable(rec, nil)
 end
 
@@ -171,6 +172,12 @@ end
 
 function record.result(tag, id, rec)
   return rec.result or record.in_brief(rec, 'result') or server.call('GET', keys.result(tag, id))
+end
+
+--- The limits, one per line, or nil.
+function record.limits(tag, id, rec)
+  if not rec.limited then return nil end
+  return rec.limits or record.in_brief(rec, 'limits') or server.call('GET', keys.limits(tag, id)) or nil
 end
 
 --- The tags as a flat list of names and values.

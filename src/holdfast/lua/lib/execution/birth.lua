@@ -43,7 +43,7 @@ function birth.copy(tag, id, rec)
   local item = { deadline = tonumber(rec.deadline_span or nil) }
   for _, name in ipairs(COPIED) do item[name] = rec[name] end
   if rec.tagged then item.tags = record.tags(tag, id, rec) end
-  if rec.limited then item.limits = rec.limits or server.call('GET', keys.limits(tag, id)) end
+  item.limits = record.limits(tag, id, rec)
   return item
 end
 
@@ -62,12 +62,13 @@ end
 -- record has them beside its place.
 local SIMPLE = {
   tenant = false, lane = false, kind = false, id = false, named = false, retry = true, give_up = true,
-  max_reclaims = true, max_replays = true, key = true, digest = true, nonce = true, trace = true,
+  max_reclaims = true, max_replays = true, key = true, digest = true, nonce = true, trace = true, limits = false,
 }
 
 --- Further fields of a simple item, packed, or empty. Nil if the item is not simple: its record is a hash.
 function birth.extras(item)
   local extras
+  if item.limits and not brief.can_list(item.limits) then return nil end
   for name, value in pairs(item) do
     local kept = SIMPLE[name]
     if kept == nil then return nil end
@@ -79,11 +80,21 @@ function birth.extras(item)
   return extras and cmsgpack.pack(extras) or ''
 end
 
+--- The place of an item. Those of a cohort differ in their limits at most.
+local function place_of(cohort, item)
+  if not cohort.place or cohort.limits ~= item.limits then
+    cohort.limits = item.limits
+    cohort.place = brief.place(item.tenant, item.lane, item.kind, item.limits)
+  end
+  return cohort.place
+end
+
 --- The brief of a new execution. An input that does not fit is added to `inputs`.
-function birth.brief(tag, id, place, born, extras, input, inputs)
+function birth.brief(tag, item, cohort, born, extras, input, inputs)
+  local place = place_of(cohort, item)
   if #input <= brief.MOST_BYTES then return brief.new(place, born, extras, input) end
   local count = #inputs
-  inputs[count + 1], inputs[count + 2] = keys.input(tag, id), input
+  inputs[count + 1], inputs[count + 2] = keys.input(tag, item.id), input
   return brief.new(place, born, extras)
 end
 

@@ -1,17 +1,20 @@
 --- First claims of plain executions: most claims are. Nothing but a few fields distinguishes them, so what
 --- they have in common is worked out once for a call, and lists and timers are written once for a cohort.
+---
+--- Those with limits are leased at once, too, if the caller asks their limits itself before anything runs, and
+--- gives back what is not admitted.
 --- @requires lib/core/keys lib/core/index lib/core/timers lib/core/cohorts lib/core/brief lib/execution/lease
 local first_claims = {}
 
---- What the claims of one call have in common.
-function first_claims.open(request, worker, lease_ms, now)
+--- What the claims of one call have in common; `asks` says that the caller asks the limits of executions.
+function first_claims.open(request, worker, lease_ms, now, asks)
   local due = now + lease_ms
   local fence, due_text, now_text = lease.fence(request, 1, 0), tostring(due), tostring(now)
   return {
     fence = fence, worker = worker, due = due, due_text = due_text, now = now, now_text = now_text,
     -- The head of the briefs, unless it could not be read back.
     head = not (request .. worker):find('[%s%c]') and brief.head('a', fence, due_text, now_text, '-', '-', worker),
-    cohorts = {}, inputs = {}, places = {}, briefs = {}, size = 0,
+    cohorts = {}, inputs = {}, places = {}, briefs = {}, size = 0, asks = asks,
   }
 end
 
@@ -21,7 +24,8 @@ local function cohort_of(call, stack)
   local kind, requires = stack.route.place:match('^(.*)|(.*)$')
   local tenant, lane = stack.seat.name, stack.route.lane
   local cohort = cohorts.new(tenant, lane, kind)
-  cohort.start = 'w\n' .. brief.place(tenant, lane, kind) .. '\n'
+  cohort.place = brief.place(tenant, lane, kind)
+  cohort.start = 'w\n' .. cohort.place .. '\n'
   cohort.shared = table.concat({ '', tenant, lane, kind, call.due_text, requires }, ' ')
   stack.cohort = cohort
   call.cohorts[#call.cohorts + 1] = cohort
@@ -52,11 +56,27 @@ local function hand(tag, id, call, claimed, line, input)
   call.places[#call.places + 1] = size + 2
 end
 
+--- Prepare a cohort for executions with the limits of this brief: how their briefs start, and what the worker
+--- gets of them. Returns whether they can be leased.
+local function turn_to(call, cohort, text)
+  local place = brief.waits_at(text)
+  local size = #cohort.place
+  if not place or place:sub(1, size) ~= cohort.place then return false end
+  local listed = place:match('^|(.*)$', size + 1)
+  if #place > size and not (listed and call.asks) then return false end
+  cohort.plain = cohort.plain or cohort.shared
+  cohort.start, cohort.shared = 'w\n' .. place .. '\n', cohort.plain .. (listed and ' ' .. listed or '')
+  return true
+end
+
 --- Lease an execution by its brief. Returns whether it is leased.
 local function take_brief(tag, id, stack, call, claimed, text, key)
   local cohort = cohort_of(call, stack)
   local born, input, extras = brief.handed(text, cohort.start)
-  if not born then return false end
+  if not born then
+    if not turn_to(call, cohort, text) then return false end
+    born, input, extras = brief.handed(text, cohort.start)
+  end
   local size, briefs = call.size, call.briefs
   briefs[size + 1], briefs[size + 2] = key, call.head .. text:sub(2)
   call.size = size + 2
@@ -67,11 +87,11 @@ local function take_brief(tag, id, stack, call, claimed, text, key)
 end
 
 --- Lease an execution that was taken out of a ready set, if it was never claimed and is plain. Adds to
---- `claimed` what the worker gets: id, birth, priority, trace, tenant, lane, kind, expiry and requirements in
---- one line, then the input. Returns whether it is leased.
+--- `claimed` what the worker gets: id, birth, priority, trace, tenant, lane, kind, expiry, requirements and
+--- limits, if it has any, in one line, then the input. Returns whether it is leased, and whether it has a brief.
 function first_claims.take(tag, id, stack, call, claimed)
   local text, key = brief_of(tag, stack)
-  if text then return call.head and take_brief(tag, id, stack, call, claimed, text, key) end
+  if text then return call.head and take_brief(tag, id, stack, call, claimed, text, key), true end
   -- Those of one ready set are much alike, so after the first that is different no other is looked at.
   if stack.differs then return false end
   local found = server.call(

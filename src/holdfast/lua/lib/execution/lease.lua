@@ -5,14 +5,17 @@ local lease = {}
 
 function lease.fence(id, epoch, attempt) return id .. ':' .. epoch .. ':' .. attempt end
 
---- Read the record and check the holder. Returns the record if the holder may continue, else nil, a
---- refusal and, if there is one, the record.
+--- Read the record and check the holder. Returns the record if the holder may continue, which it says
+--- (`by_holder`), else nil, a refusal and, if there is one, the record.
 function lease.check(tag, id, fence, now)
   local rec = record.read(tag, id)
   if not rec then return nil, reply.no('execution_not_found', 'id', id) end
   if rec.fence == fence then
     if rec.state ~= 'active' then return nil, reply.no('not_active', 'id', id, 'state', rec.state), rec end
-    if tonumber(rec.due) > now then return rec end
+    if tonumber(rec.due) > now then
+      rec.by_holder = true
+      return rec
+    end
     return nil, reply.no('stale_lease', 'id', id, 'state', rec.state, 'epoch', rec.epoch), rec
   end
   if rec.revoked == fence then return nil, reply.no('lease_revoked', 'id', id, 'state', rec.state), rec end

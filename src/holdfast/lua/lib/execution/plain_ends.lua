@@ -53,6 +53,35 @@ local function ended(call, head, cohort, letter)
   return head.ended
 end
 
+--- Note for its quotas that an execution no longer runs.
+local function release(call, id, epoch, quotas)
+  local shared = '\n' .. epoch .. '\n1\n' .. quotas
+  local ids = call.releases[shared]
+  if ids then
+    ids[#ids + 1] = id
+  else
+    call.releases[shared] = { id }
+  end
+end
+
+--- Those of these limits that count who runs, one per line.
+local function quotas_of(call, list)
+  if list == '' then return '' end
+  if not call.quotas[list] then call.quotas[list] = table.concat(limits.quotas_of(list), '\n') end
+  return call.quotas[list]
+end
+
+--- The cohort of executions at a place, and their quotas.
+local function at_place(tag, call, place)
+  local known = call.places[place]
+  if not known then
+    local tenant, lane, kind, list = brief.parts(place)
+    known = { cohort_of(tag, call, tenant, lane, kind), quotas_of(call, list) }
+    call.places[place] = known
+  end
+  return known[1], known[2]
+end
+
 --- End an execution by its brief, if the holder of this fence may, and the tenant if one is given. Returns
 --- whether it has. `write` writes the brief.
 function plain_ends.complete_brief(tag, id, key, text, fence, result, tenant, call)
@@ -60,13 +89,10 @@ function plain_ends.complete_brief(tag, id, key, text, fence, result, tenant, ca
   if not head then return false end
   local at = #head.start
   local place, born = text:match('^([^\n]*)\n(%d+)', at + 1)
-  local cohort = call.places[place]
-  if not cohort then
-    cohort = cohort_of(tag, call, brief.parts(place))
-    call.places[place] = cohort
-  end
+  local cohort, quotas = at_place(tag, call, place)
   if tenant and cohort.tenant ~= tenant then return false end
   cohorts.add(cohort, id, born)
+  if quotas ~= '' then release(call, id, '1', quotas) end
   local size, text_after = call.size, text:sub(at)
   if #result <= brief.MOST_BYTES then
     text_after = ended(call, head, cohort, 'c') .. text_after .. result
@@ -84,18 +110,6 @@ function plain_ends.write(call)
   if call.size > 0 then server.call('MSET', unpack(call.briefs)) end
 end
 
---- Report to the quotas of an execution that it no longer runs.
-local function release(tag, id, fence, call)
-  local list = server.call('HGET', keys.record(tag, id), 'limits') or limits.of(tag, id, {})
-  local quotas = call.quotas[list]
-  if not quotas then
-    quotas = table.concat(limits.quotas_of(list), '\n')
-    call.quotas[list] = quotas
-  end
-  if quotas == '' then return end
-  call.releases[#call.releases + 1] = 'r\n' .. id .. '\n' .. fence:match(':(%d+):%d+$') .. '\n1\n' .. quotas
-end
-
 --- End a plain execution with a hash, if the holder of this fence may. Returns whether it has.
 function plain_ends.complete(tag, id, fence, result, content_type, last, call)
   local key = keys.record(tag, id)
@@ -104,7 +118,11 @@ function plain_ends.complete(tag, id, fence, result, content_type, last, call)
   local plain = found[3]
   if found[1] ~= fence or found[2] ~= 'active' or plain ~= '1' and plain ~= '2' then return false end
   if is_late(call, found[4]) then return false end
-  if plain == '2' then release(tag, id, fence, call) end
+  if plain == '2' then
+    local list = server.call('HGET', key, 'limits') or limits.of(tag, id, { limited = '1' })
+    local quotas = quotas_of(call, list)
+    if quotas ~= '' then release(call, id, fence:match(':(%d+):%d+$'), quotas) end
+  end
   local cohort = cohort_of(tag, call, found[5], found[6], found[7])
   cohorts.add(cohort, id, found[8])
   if last then carried.conclude(tag, id, carried.holder(tag, id, found[5]), last, call.now, call.bounds) end
@@ -122,7 +140,11 @@ end
 
 --- List the executions as completed, and set the timers of their retention.
 function plain_ends.close(tag, call)
-  if #call.releases > 0 then outbox.put_many(tag, call.now, call.releases) end
+  local entries = {}
+  for shared, ids in pairs(call.releases) do
+    entries[#entries + 1] = 'r\n' .. table.concat(ids, ' ') .. shared
+  end
+  if #entries > 0 then outbox.put_many(tag, call.now, entries) end
   for _, cohort in ipairs(call.cohorts) do
     if cohort.size > 0 then
       index.shift(tag, cohort, 'active', 'completed')

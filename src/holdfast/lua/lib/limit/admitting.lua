@@ -4,13 +4,18 @@ local admitting = {}
 
 --- Look up the epochs under which executions hold a slot, before `admits` is asked about them.
 function admitting.look_up(tag, q, executions)
-  local found = server.call('HMGET', keys.holders(tag, q.name), unpack(executions))
-  q.holders, q.known = {}, false
-  for i, execution in ipairs(executions) do
-    q.holders[execution] = found[i]
-    q.known = q.known or found[i]
+  q.asking, q.executions = #executions, executions
+  q.epochs = server.call('HMGET', keys.holders(tag, q.name), unpack(executions))
+  for i = 1, q.asking do q.known = q.known or q.epochs[i] end
+end
+
+--- The epoch under which an execution that was looked up holds a slot.
+local function holder_of(q, execution)
+  if not q.holders then
+    q.holders = {}
+    for i, one in ipairs(q.executions) do q.holders[one] = q.epochs[i] end
   end
-  q.asking = #executions
+  return q.holders[execution]
 end
 
 --- Whether everyone who asks may start: none holds a slot, none waits, and there is room for all. Then
@@ -23,9 +28,12 @@ end
 --- that asks is over.
 function admitting.admits(tag, q, execution, epoch, now)
   q.now = now
-  q.holder = q.holders[execution]
+  q.holder = holder_of(q, execution)
   if q.holder == epoch then return true end
   if q.holder and tonumber(q.holder) > tonumber(epoch) then return nil end
+  -- It was refused before; a claim that asks again gets the same answer.
+  q.refused = q.waiting + q.promised > 0 and server.call('HGET', keys.waiting(tag, q.name), execution) == epoch
+  if q.refused then return false end
   if q.waiting > 0 then quota.promote(tag, q, now) end
   q.promise = q.promised > 0 and server.call('ZSCORE', keys.promises(tag, q.name), execution)
   -- It may hold a slot under an earlier epoch, of which the release is on its way.
@@ -34,11 +42,12 @@ end
 
 --- Count an execution as started.
 function admitting.enter(q, execution, epoch)
-  local held, starts = q.held, q.starts
-  held[#held + 1] = execution
-  held[#held + 1] = epoch
+  local held, size = q.held, q.size
+  held[size + 1], held[size + 2] = execution, epoch
+  q.size = size + 2
   if not q.most then return end
-  starts[#starts + 1] = execution .. ':' .. epoch
+  local starts = q.starts
+  starts[size + 1], starts[size + 2] = q.at, execution .. ':' .. epoch
   q.started = q.started + 1
 end
 
@@ -57,6 +66,7 @@ end
 
 --- Make an execution wait; returns when there may be room, if that is known.
 function admitting.queue(tag, q, execution, epoch)
+  if q.refused then return quota.retry_at(tag, q) end
   if q.waiting == 0 then server.call('SADD', keys.quota_queues(tag, quota.id(q.name)), q.name) end
   waiters.add(tag, q.name, execution, epoch)
   q.waiting = waiters.count(tag, q.name)

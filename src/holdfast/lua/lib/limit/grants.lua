@@ -24,7 +24,7 @@ function grants.take(tag, id, stack, call)
   server.call('HSET', key, 'grant', call.request, 'epoch', epoch_text, 'due', call.due_text)
   call.size = call.size + 1
   call.ids[call.size] = id
-  return { id, epoch, found[4] or limits.of(tag, id, {}) }
+  return { id, epoch, found[4] or limits.of(tag, id, { limited = '1' }) }
 end
 
 --- Set the timers of the grants.

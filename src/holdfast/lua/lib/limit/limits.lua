@@ -5,13 +5,16 @@
 --- A claim gives such an execution a grant: it leaves the ready sets for a short time, under a new
 --- epoch, while other partitions are asked. An unused grant ends by timer: an execution that
 --- is waiting has a `due` time only while it is granted.
---- @requires lib/core/keys lib/core/record lib/core/settings lib/execution/ready lib/core/timers
+---
+--- The first claim of most leases them at once (lib/execution/first_claims), and asks then. So under epoch 1 an
+--- active execution may not be admitted yet, until its holder makes a call.
+--- @requires lib/core/record lib/core/settings lib/execution/ready lib/core/timers
 --- @requires lib/limit/outbox
 local limits = {}
 
 limits.GRANT_MS = 5000
 
-function limits.of(tag, id, rec) return rec.limits or server.call('GET', keys.limits(tag, id)) or '' end
+function limits.of(tag, id, rec) return record.limits(tag, id, rec) or '' end
 
 --- Add the limits to fields that are shown, where the record itself does not hold them.
 function limits.show(tag, id, rec, flat)
@@ -47,8 +50,13 @@ function limits.resolve(tag, item)
   return #found > 0 and table.concat(found, '\n') or nil
 end
 
---- Whether a claim is asking the limits of an execution now.
+--- Whether an execution has a grant.
 function limits.is_granted(rec) return rec.state == 'waiting' and rec.due ~= nil end
+
+--- Whether a claim may be asking the limits of an execution now: it has a grant, or its first lease.
+function limits.is_asking(rec)
+  return limits.is_granted(rec) or rec.limited and rec.state == 'active' and rec.epoch == '1'
+end
 
 --- Take a limited execution out of reach of other claims: its id, epoch and limits.
 function limits.grant(tag, id, rec, request, now)
@@ -70,7 +78,9 @@ end
 --- Report to the limits that an execution no longer runs or waits. `before` is the state that it
 --- leaves.
 function limits.leave(tag, id, rec, before, now)
-  if before == 'active' then
+  if before == 'active' and rec.epoch == '1' and not rec.by_holder then
+    outbox.put(tag, now, 'r', id, 1, 2, limits.of(tag, id, rec))
+  elseif before == 'active' then
     local quotas = limits.quotas_of(limits.of(tag, id, rec))
     if #quotas > 0 then outbox.put(tag, now, 'r', id, rec.epoch, 1, unpack(quotas)) end
   elseif limits.is_granted(rec) then

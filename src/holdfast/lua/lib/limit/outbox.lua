@@ -1,6 +1,8 @@
 --- The outbox of a partition: a call touches one partition only, so processes deliver its messages to
 --- other partitions, and remove them when they have arrived. A message may arrive twice.
----   r EXECUTION EPOCH USED LIMIT...   give back what this grant was admitted to
+---   r EXECUTION EPOCH USED LIMIT...   give back what this grant was admitted to, of one that ran (1) or not
+---                                     (0), or may not have been admitted yet (2); or of several that ran, with
+---                                     blanks between
 ---   w EXECUTION LIMIT                 a limit has room for an execution that waits for it
 ---   l WAITPOINT BUDGET DIMENSION N    the answer to an execution that asked for more of a budget
 ---   h WAITPOINT                       a waitpoint can be answered, which its webhook announces

@@ -10,6 +10,8 @@ local quota = {}
 local PROMISE_MS = 10000
 -- Longer than a call that was sent can be on its way.
 local VOID_MS = 3600000
+-- Values in a call; Lua cannot pass many more.
+local MOST_VALUES = 1000
 
 --- The id of the definition that `name` counts under.
 function quota.id(name) return name:match('^[^#]+') end
@@ -23,12 +25,12 @@ function quota.open(tag, name, now)
   if q.most then
     local key = keys.admissions(tag, name)
     server.call('ZREMRANGEBYSCORE', key, '-inf', now - q.window)
-    q.started = server.call('ZCARD', key)
+    q.started, q.at = server.call('ZCARD', key), tostring(now)
   end
   q.running = server.call('HLEN', keys.holders(tag, name))
   q.promised = server.call('ZCARD', keys.promises(tag, name))
   q.waiting = waiters.count(tag, name)
-  q.held, q.starts, q.starting = {}, {}, {}
+  q.held, q.starts, q.size = {}, {}, 0
   return q
 end
 
@@ -78,13 +80,9 @@ end
 
 --- Write what was taken, and set the timer.
 function quota.close(tag, q, now)
-  if #q.held > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
-  if #q.starts > 0 then
-    local scored, at = {}, tostring(now)
-    for i, start in ipairs(q.starts) do
-      scored[2 * i - 1], scored[2 * i] = at, start
-    end
-    server.call('ZADD', keys.admissions(tag, q.name), unpack(scored))
+  if q.size > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
+  if q.size > 0 and q.most then
+    server.call('ZADD', keys.admissions(tag, q.name), unpack(q.starts))
     -- The starts of one value of a tag are forgotten when nothing of it starts any more.
     server.call('PEXPIRE', keys.admissions(tag, q.name), q.window + 60000)
   end
@@ -103,21 +101,24 @@ end
 --- Give back what executions that ran were admitted to, once; `given` is a flat list of executions and
 --- epochs.
 function quota.release_many(tag, name, given)
-  local holders, asked, over = keys.holders(tag, name), {}, {}
-  for i = 1, #given, 2 do asked[#asked + 1] = given[i] end
-  for i, epoch in ipairs(server.call('HMGET', holders, unpack(asked))) do
-    if epoch == given[2 * i] then over[#over + 1] = asked[i] end
+  local holders = keys.holders(tag, name)
+  for first = 1, #given, 2 * MOST_VALUES do
+    local asked, over = {}, {}
+    for i = first, math.min(first + 2 * MOST_VALUES, #given) - 1, 2 do asked[#asked + 1] = given[i] end
+    for i, epoch in ipairs(server.call('HMGET', holders, unpack(asked))) do
+      if epoch == given[first + 2 * i - 1] then over[#over + 1] = asked[i] end
+    end
+    if #over > 0 then server.call('HDEL', holders, unpack(over)) end
   end
-  if #over > 0 then server.call('HDEL', holders, unpack(over)) end
 end
 
---- The same for one that did not run: its start does not count, and an admission that comes later than
---- this is void.
-function quota.revoke(tag, name, execution, epoch)
+--- The same for one that did not run, or `may_have_run`: an admission that comes later than this is void. The
+--- start of one that did not run does not count.
+function quota.revoke(tag, name, execution, epoch, may_have_run)
   local holders = keys.holders(tag, name)
   if server.call('HGET', holders, execution) == epoch then
     server.call('HDEL', holders, execution)
-    server.call('ZREM', keys.admissions(tag, name), execution .. ':' .. epoch)
+    if not may_have_run then server.call('ZREM', keys.admissions(tag, name), execution .. ':' .. epoch) end
   end
   server.call('SET', keys.void(tag, execution, epoch), '1', 'PX', VOID_MS)
   if waiters.drop(tag, name, execution, epoch) then server.call('ZREM', keys.promises(tag, name), execution) end
