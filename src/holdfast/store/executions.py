@@ -133,7 +133,7 @@ class Executions(Domain):
         super().__init__(store)
         self._creations = Batches(store.caller, "hf_execution_create")
         self._completions = Batches(store.caller, "hf_execution_complete_all")
-        self._checkpoints = Batches(store.caller, "hf_execution_checkpoint_all")
+        self._checkpoints = Batches(store.caller, "hf_execution_checkpoint_many")
 
     async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create executions independently: an answer or an error for each, in order."""
