@@ -24,10 +24,9 @@ _ACCEPTED = [b"ok"]
 
 def accepted(answer: list[Any]) -> list[Any]:
     """Return the values of an item's answer. Raises the refusal, if it is one."""
-    word, *rest = answer
-    if word != b"ok":
-        raise refusal_of(rest)
-    return rest
+    if answer[0] != b"ok":
+        raise refusal_of(answer[1:])
+    return answer[1:]
 
 
 async def refusals(calls: Iterable[asyncio.Future[list[Any]]]) -> list[HoldfastError | None]:

@@ -6,7 +6,4 @@
 --- @flags write @owned items
 --- @requires lib/execution/checkpoints
 
-local function run(tag, args, tenant)
-  local answers = checkpoints.all(tag, args, tenant)
-  return answers
-end
+local function run(tag, args, tenant) return checkpoints.all(tag, args, tenant, true) end

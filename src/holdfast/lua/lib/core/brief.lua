@@ -6,15 +6,15 @@
 ---     HEAD \n TENANT|LANE|KIND \n BORN SIZE EXTRAS \n extras input steps result
 ---
 --- The head of a waiting execution is `w`; of an active one `a`, of a completed one `c` or, if its result has a
---- key of its own, `r`, and then FENCE DUE CLAIMED STEPS ENDED WORKER, with `-` for what is missing. STEPS is their
---- number, after `+` if they are here, each as `\n NAME \n SIZE AT RESULT`; else they have their hash. SIZE is
---- that of the input, `-` if it has a key of its own. EXTRAS is the size of further fields in msgpack.
+--- key of its own, `r`, and then FENCE DUE CLAIMED STEPS ENDED WORKER, with `-` for what is missing. STEPS is
+--- their number, after `+` if they are here, each as `\n NAME \n SIZE AT RESULT`; else they have their hash. SIZE
+--- is that of the input, `-` if it has a key of its own. EXTRAS is the size of further fields in msgpack.
 local brief = {}
 
 -- Longer payloads have keys of their own: a brief is written three times.
 brief.MOST_BYTES = 256
 -- So have the steps of a brief that would be longer: it is written with each of them.
-brief.MOST_WITH_STEPS = 1024
+brief.MOST_WITH_STEPS = 640
 -- Values longer than this would turn a hash into its large encoding (hash-max-listpack-value).
 brief.LISTED_BYTES = 64
 
@@ -94,6 +94,22 @@ function brief.handed(text, start)
   return born, size ~= '-' and text:sub(at) or nil, packed
 end
 
+--- Put the fields of the head of an execution that was claimed. Returns the number of steps that are in the brief.
+local function put_head(head, put)
+  local _, fence, due, claimed, steps, ended, worker = brief.parse_head(head)
+  local inside = steps:match('^%+(%d+)$')
+  put('attempts', '1')
+  put('epoch', '1')
+  put('started', claimed)
+  put('fence', fence)
+  put('due', due)
+  put('claimed', claimed)
+  put('worker', worker)
+  if steps ~= '-' then put('steps', inside or steps) end
+  if ended ~= '-' then put('ended', ended) end
+  return inside
+end
+
 --- Fields as a list of names and values, and by name what the hash would not have: larger payloads, and steps.
 local function flat_of(text)
   local head, place, born, size, extras, at = text:match('^([^\n]*)\n([^\n]*)\n(%d+) (%S+) (%d+)\n()')
@@ -102,7 +118,7 @@ local function flat_of(text)
   local flat = {
     'state', STATES[letter], 'plain', '1', 'born', born, 'tenant', tenant, 'lane', lane, 'kind', kind,
   }
-  local payloads, inside = {}, nil
+  local payloads = {}
   local function put(name, value)
     flat[#flat + 1] = name
     flat[#flat + 1] = value
@@ -110,17 +126,7 @@ local function flat_of(text)
   local function pay(name, bytes)
     if #bytes <= brief.LISTED_BYTES then put(name, bytes) else payloads[name] = bytes end
   end
-  if letter ~= 'w' then
-    local _, fence, due, claimed, steps, ended, worker = brief.parse_head(head)
-    for _, value in ipairs({ 'attempts', '1', 'epoch', '1', 'started', claimed }) do flat[#flat + 1] = value end
-    put('fence', fence)
-    put('due', due)
-    put('claimed', claimed)
-    put('worker', worker)
-    inside = steps:match('^%+(%d+)$')
-    if steps ~= '-' then put('steps', inside or steps) end
-    if ended ~= '-' then put('ended', ended) end
-  end
+  local inside = letter ~= 'w' and put_head(head, put)
   if extras ~= '0' then
     local fields = cmsgpack.unpack(text:sub(at, at + extras - 1))
     for name, value in pairs(fields) do put(name, tostring(value)) end

@@ -9,13 +9,13 @@ local NEEDED = { 'plain', 'steps' }
 
 --- The head of the brief of an execution that runs, taken apart, and what it becomes with one step more. False if
 --- the lease has ended. Executions that were claimed together have the same.
-local function head_of(call, text)
+local function head_of(heads, text, now)
   local start = text:sub(1, text:find('\n', 1, true))
-  local head = call.heads[start]
+  local head = heads[start]
   if head ~= nil then return head end
   head = false
   local letter, fence, due, claimed, count, _, worker = brief.parse_head(start:sub(1, -2))
-  if letter == 'a' and tonumber(due) > call.now then
+  if letter == 'a' and tonumber(due) > now then
     local plus, known = count:match('^(%+?)(%d+)$')
     local number = steps.numeral((known or 0) + 1)
     head = {
@@ -24,7 +24,7 @@ local function head_of(call, text)
       outside = brief.head('a', fence, due, claimed, number, '-', worker) .. '\n',
     }
   end
-  call.heads[start] = head
+  heads[start] = head
   return head
 end
 
@@ -64,63 +64,75 @@ local function add_to_brief(tag, id, text, head, name, result, now_text)
   return nil, not_added(tag, id, name)
 end
 
---- Record a step of an execution that has a hash, or refuse to.
-local function add(tag, id, fence, name, result, call)
-  local rec = lease.held(tag, id, fence, call.now, NEEDED)
+--- Record a step of an execution that has a hash. Returns the answer, if it was not simply recorded.
+local function add(tag, id, fence, name, result, now, now_text)
+  local rec = lease.held(tag, id, fence, now, NEEDED)
   local refusal
-  if not rec then rec, refusal = lease.check(tag, id, fence, call.now) end
+  if not rec then rec, refusal = lease.check(tag, id, fence, now) end
   if not rec then return refusal end
   local number = steps.numeral((rec.steps or 0) + 1)
-  if tonumber(number) > steps.MOST or not steps.add(tag, id, name, number, call.now_text, result) then
+  if tonumber(number) > steps.MOST or not steps.add(tag, id, name, number, now_text, result) then
     return not_added(tag, id, name)
   end
   record.write(tag, id, rec, { 'steps', number })
-  return OK
 end
 
---- The records of the items, and those of their briefs that exist.
-local function read(tag, args)
-  local records, size = {}, 0
+--- The keys of the records of the items.
+local function records_of(tag, args)
+  local records, size, key_of = {}, 0, keys.record
   for i = 1, #args, 4 do
     size = size + 1
-    records[size] = keys.record(tag, args[i])
+    records[size] = key_of(tag, args[i])
   end
-  return records, server.call('MGET', unpack(records)), size
+  return records
 end
 
---- Record steps: id, fence, name and result each. Returns `ok` and an answer for each, and whether all of them
---- were recorded by this call.
-function checkpoints.all(tag, args, tenant)
-  local now = clock.now(tag)
-  local call = { now = now, now_text = ('%d'):format(now), heads = {} }
-  local records, briefs, size = read(tag, args)
+--- Record the steps of executions that have briefs. Adds the answers to items that were not simply recorded to
+--- `answers`, by number. Returns the numbers of the items that are left.
+local function add_to_briefs(tag, args, tenant, now, now_text, answers)
+  local records, heads, left = records_of(tag, args), {}, {}
+  local briefs = server.call('MGET', unpack(records))
   -- Briefs to write, after their keys, and the place of each: a call may have several steps of one execution.
-  local answers, written, places, last = { 'ok' }, {}, {}, 0
-  local all_new = true
-  for n = 1, size do
-    local i, key = 4 * n - 3, records[n]
-    local id, place = args[i], places[key]
+  local written, places, last = {}, {}, 0
+  for n, key in ipairs(records) do
+    local i, place = 4 * n - 3, places[key]
     local text = place and written[place] or briefs[n]
-    local refusal = tenant and ownership.execution(tag, id, tenant)
-    local head = text and not refusal and head_of(call, text)
+    local refusal = tenant and ownership.execution(tag, args[i], tenant)
+    local head = text and not refusal and head_of(heads, text, now)
     if head and head.fence == args[i + 1] then
-      local longer, answer = add_to_brief(tag, id, text, head, args[i + 2], args[i + 3], call.now_text)
-      if longer and not place then
-        written[last + 1], last = key, last + 2
-        place, places[key] = last, last
+      local longer, answer = add_to_brief(tag, args[i], text, head, args[i + 2], args[i + 3], now_text)
+      if not longer then
+        answers[n] = answer
+      elseif place then
+        written[place] = longer
+      else
+        written[last + 1], written[last + 2] = key, longer
+        last = last + 2
+        places[key] = last
       end
-      if longer then written[place] = longer end
-      answers[n + 1] = answer or OK
+    elseif refusal then
+      answers[n] = refusal
     else
-      answers[n + 1] = refusal or false
+      left[#left + 1] = n
     end
   end
   if last > 0 then server.call('MSET', unpack(written)) end
-  for n = 1, size do
+  return left
+end
+
+--- Record steps: id, fence, name and result each. Returns `ok` and the answer to each; or, unless `in_full`, only
+--- `ok` if all of them were recorded now.
+function checkpoints.all(tag, args, tenant, in_full)
+  local now, answers = clock.now(tag), {}
+  local now_text = ('%d'):format(now)
+  for _, n in ipairs(add_to_briefs(tag, args, tenant, now, now_text, answers)) do
     local i = 4 * n - 3
-    local answer = answers[n + 1] or add(tag, args[i], args[i + 1], args[i + 2], args[i + 3], call)
-    answers[n + 1] = answer
-    all_new = all_new and answer == OK
+    answers[n] = add(tag, args[i], args[i + 1], args[i + 2], args[i + 3], now, now_text)
   end
-  return answers, all_new
+  local replies, is_new = { 'ok' }, true
+  for n = 1, #args / 4 do
+    local answer = answers[n]
+    replies[n + 1], is_new = answer or OK, is_new and not answer
+  end
+  return is_new and not in_full and OK or replies
 end
