@@ -44,14 +44,16 @@ class Line(Generic[Item, Answer]):
         self._waiting: list[tuple[Item, asyncio.Future[Answer]]] = []
         self._under_way: set[asyncio.Task[None]] = set()
         self._is_planned = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def add(self, item: Item) -> asyncio.Future[Answer]:
         """Add an item; returns its answer."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop = self._loop or asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         self._waiting.append((item, answer))
-        is_full = len(self._waiting) >= self._most_items
-        if not self._is_planned and (is_full or not self._under_way):
+        if not self._is_planned and (
+            not self._under_way or len(self._waiting) >= self._most_items
+        ):
             self._is_planned = True
             loop.call_soon(self._send_all)
         return answer

@@ -27,7 +27,7 @@ from holdfast.store.valkey.urls import StoreUrl
 from holdfast.store.waitpoints import Waitpoints
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.servers import start_server
-from tests.support.briefs import read_brief
+from tests.support.briefs import unfolded
 
 T = TypeVar("T")
 
@@ -173,7 +173,7 @@ class World:
             if part != "clock" and not part.startswith(("claim:", "batch:")):
                 value = _shaped(kind, content)
                 is_brief = kind == b"string" and part.startswith("x:")
-                found[name] = read_brief(value) if is_brief else value
+                found |= unfolded(name, value) if is_brief else {name: value}
         return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import valkey
 
-from tests.support.briefs import read_brief
+from tests.support.briefs import unfolded
 
 
 class Server(Protocol):
@@ -27,7 +27,9 @@ def dump_keys(nodes: Sequence[Server], prefix: str) -> dict[str, Any]:
                 name = key.decode()
                 part = name.split("}:", 1)[1]
                 if part not in ("clock", "ack") and not part.startswith(("claim:", "batch:")):
-                    found[name] = _read(client, key)
+                    value = _read(client, key)
+                    is_brief = part.startswith("x:") and isinstance(value, bytes)
+                    found |= unfolded(name, value) if is_brief else {name: value}
     return found
 
 
@@ -43,5 +45,4 @@ def _read(client: Any, key: bytes) -> Any:
         return client.lrange(key, 0, -1)
     if kind == b"stream":
         return client.xrange(key)
-    text = client.get(key)
-    return read_brief(text) if b"}:x:" in key else text
+    return client.get(key)

@@ -126,6 +126,8 @@ def text(field: str, value: Any, most: int, *, empty: bool = True) -> str:
         refuse(field, "must be a string", value)
     if len(value) > most or not (value or empty):
         refuse(field, f"must have {0 if empty else 1} to {most} characters", value)
+    if value.isascii() and value.isprintable():
+        return value
     if not _PRINTABLE.match(value):
         refuse(field, "must not contain control characters", value)
     try:

@@ -19,13 +19,14 @@ MOST_BYTES = 1024 * 1024
 
 Item = Sequence[str | bytes]
 
+_ACCEPTED = [b"ok"]
+
 
 def accepted(answer: list[Any]) -> list[Any]:
     """Return the values of an item's answer. Raises the refusal, if it is one."""
-    word, *rest = answer
-    if word != b"ok":
-        raise refusal_of(rest)
-    return rest
+    if answer[0] != b"ok":
+        raise refusal_of(answer[1:])
+    return answer[1:]
 
 
 async def refusals(calls: Iterable[asyncio.Future[list[Any]]]) -> list[HoldfastError | None]:
@@ -74,7 +75,9 @@ class Batches:
 
     async def _send(self, tag: str, tenant: str | None, items: list[Item]) -> list[Any]:
         args = [part for item in items for part in item]
-        if tenant is None:
-            return await self._caller.write(self._function, tag, *args)
-        owned = library.owned_functions()[self._function].name
-        return await self._caller.write(owned, tag, *args, tenant)
+        function = self._function
+        if tenant is not None:
+            function = library.owned_functions()[function].name
+            args.append(tenant)
+        # A function may answer nothing if it has accepted all.
+        return await self._caller.write(function, tag, *args) or [_ACCEPTED] * len(items)

@@ -427,6 +427,11 @@ class Chat(Context):
 
     # For the runner
 
+    @property
+    @override
+    def _may_buffer(self) -> bool:
+        return True
+
     @override
     async def flush(self) -> None:
         await self._turns.flush()

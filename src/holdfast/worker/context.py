@@ -24,7 +24,7 @@ from typing import (
 )
 
 from holdfast.api import Engine
-from holdfast.errors import TaskError
+from holdfast.errors import LeaseLost, TaskError
 from holdfast.model import bounds, checks
 from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Claim
@@ -40,13 +40,13 @@ from holdfast.worker.encoding import Encoding
 from holdfast.worker.gathering import gathered
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
-from holdfast.worker.holding import Holding
+from holdfast.worker.holding import Holding, lost
 from holdfast.worker.inbox import Signals
 from holdfast.worker.journal import Journal
 from holdfast.worker.lending import SHORTEST_PAUSE_MS, LentSlot
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued
 from holdfast.worker.slots import Slots
-from holdfast.worker.stepping import result_encoding, try_step
+from holdfast.worker.stepping import run_step
 from holdfast.worker.streaming import Stream
 from holdfast.worker.versions import Versions
 from holdfast.worker.waiting import (
@@ -169,6 +169,11 @@ class Context:
         """Check at the end of the function that its journal fits."""
         self.journal.finish()
 
+    @property
+    def _may_buffer(self) -> bool:
+        """Whether there may be something to flush."""
+        return self._stream is not None
+
     async def flush(self) -> None:
         """Flush buffered frames to the store."""
         if self._stream is not None:
@@ -217,9 +222,10 @@ class Context:
         A later attempt gets the recorded result. With `retries`, a function that raises is called
         again after a growing pause before the step fails.
         """
-        checks.integer("retries", retries, 0, bounds.MAX_ATTEMPTS)
+        if retries != 0 or type(retries) is not int:
+            checks.integer("retries", retries, 0, bounds.MAX_ATTEMPTS)
         self._ask(name)
-        return self._run_step(name, fn, args, retries)
+        return run_step(self, name, fn, args, retries)
 
     def _ask(self, name: str) -> None:
         self.journal.ask(name, parallel=self._is_parallel)
@@ -233,22 +239,6 @@ class Context:
         """Do what the thread of a `def` task waits for; its calls come one after the other."""
         self._main = asyncio.current_task()
         return await work
-
-    async def _run_step(
-        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], retries: int
-    ) -> Any:
-        encoding = result_encoding(fn)
-        try:
-            self.check()
-            result = self.journal.find(name)
-            if result is None:
-                with self.trace.step(name):
-                    value = await try_step(fn, args, retries)
-                    made = encoding.encode_result(value, self._claim.kind, name)
-                result = await self.record(name, made)
-        finally:
-            self.journal.settle()
-        return encoding.decode(result)
 
     @overload
     async def waitpoint(
@@ -367,9 +357,15 @@ class Context:
         """Write a step to the store; returns the recorded result."""
         self.check()
         # A recorded step does not run again, so its frames must not be lost.
-        await self.flush()
-        with self.holding():
-            return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
+        if self._may_buffer:
+            await self.flush()
+            self.check()
+        try:
+            return await self._engine.executions.checkpoint(
+                self._claim.id, self._claim.lease, name, result
+            )
+        except LeaseLost as error:
+            raise lost(self, error) from error
 
     def holding(self) -> Holding:
         """Make calls as the holder of the lease; a lost lease ends the attempt."""

@@ -20,6 +20,12 @@ class Holder(Protocol):
         ...
 
 
+def lost(holder: Holder, error: LeaseLost) -> AttemptLost:
+    """End an attempt whose lease is lost; returns what to raise through its code."""
+    holder.lose()
+    return AttemptLost(str(error))
+
+
 class Holding:
     """A block of such calls; a lost lease ends the attempt."""
 
@@ -33,5 +39,4 @@ class Holding:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, LeaseLost):
-            self._holder.lose()
-            raise AttemptLost(str(error)) from error
+            raise lost(self._holder, error) from error

@@ -1,4 +1,4 @@
-"""Runs the function of a step: its retries, and the encoding of its result."""
+"""Runs a step: its function with retries, and the encoding of its result."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ import random
 import time
 from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType
-from typing import Any, get_type_hints
+from typing import Any, Protocol, get_type_hints
 from weakref import WeakKeyDictionary
 
+from holdfast.model.executions import Claim
+from holdfast.tracing import Trace
 from holdfast.worker.encoding import Encoding
+from holdfast.worker.journal import Journal
 from holdfast.worker.outcomes import GiveUp
 from holdfast.worker.streaming import InsideStep
 
 _BACKOFF_S, _BACKOFF_MOST_S = 0.1, 10.0
 
 _ANY = Encoding("result of a step", Any)
+#: What has no hint of a result.
+_WITHOUT_HINTS = (type, BuiltinFunctionType)
+#: Types of which no value can be awaited; asking in general takes longer.
+_NOT_AWAITED = frozenset({type(None), bool, int, float, str, bytes, list, dict, tuple})
 #: Hints and encodings by the code of a function.
 _known: WeakKeyDictionary[CodeType, tuple[dict[str, Any], Encoding]] = WeakKeyDictionary()
 
@@ -28,7 +35,7 @@ def result_encoding(fn: Callable[..., Any]) -> Encoding:
     It is remembered for the code of the function, because a function inside a task is another one
     in each execution; and with the hints, because they may name types of that execution.
     """
-    if isinstance(fn, type | BuiltinFunctionType):
+    if isinstance(fn, _WITHOUT_HINTS):
         return _ANY
     unwrapped = inspect.unwrap(fn) if hasattr(fn, "__wrapped__") else fn
     code = getattr(unwrapped, "__code__", None)
@@ -51,13 +58,61 @@ def _pause(tried: int) -> float:
     return longest * random.uniform(0.5, 1)  # noqa: S311
 
 
-async def try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
+class Attempt(Protocol):
+    """The parts of an attempt that a step needs."""
+
+    journal: Journal
+    trace: Trace
+
+    @property
+    def claim(self) -> Claim:
+        """The claim."""
+        ...
+
+    def check(self) -> None:
+        """Raise if the lease is lost."""
+        ...
+
+    async def record(self, name: str, result: bytes) -> bytes:
+        """Write a step to the store; returns the recorded result."""
+        ...
+
+
+async def run_step(
+    attempt: Attempt, name: str, fn: Callable[..., Any], args: tuple[Any, ...], retries: int
+) -> Any:
+    """Return the recorded result of a step that was asked for, or run it and record its result."""
+    encoding, journal = result_encoding(fn), attempt.journal
+    try:
+        attempt.check()
+        result = journal.find(name)
+        if result is None:
+            with attempt.trace.step(name):
+                if retries:
+                    value = await _try_step(fn, args, retries)
+                else:
+                    with InsideStep():
+                        value = fn(*args)
+                        if _is_awaitable(value):
+                            value = await value
+                made = encoding.encode_result(value, attempt.claim.kind, name)
+            result = await attempt.record(name, made)
+    finally:
+        journal.settle()
+    return encoding.decode(result)
+
+
+def _is_awaitable(value: Any) -> bool:
+    return type(value) not in _NOT_AWAITED and inspect.isawaitable(value)
+
+
+async def _try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
     """Call the function of a step, with retries."""
     for tried in range(retries + 1):
         try:
             with InsideStep():
                 value = fn(*args)
-                return await value if inspect.isawaitable(value) else value
+                return await value if _is_awaitable(value) else value
         except Exception as error:
             if tried == retries or isinstance(error, GiveUp):
                 raise

@@ -15,6 +15,7 @@ local DEFAULT_MAX_REPLAYS = 10
 --- Drop the steps that are not kept; returns the number of the last one, or nil if none is left.
 local function trim_steps(tag, id, rec, keep_steps, from_step)
   if keep_steps == '1' then return rec.steps end
+  record.unfold(tag, id, rec)
   if from_step ~= '' then
     local last = steps.drop_from(tag, id, from_step)
     return last > 0 and last or nil
@@ -37,7 +38,7 @@ local function run(tag, args)
   if rec.graph then return reply.no('member_of_graph', 'id', id, 'graph', rec.graph) end
   local replays, most = tonumber(rec.replays or 0), tonumber(rec.max_replays or DEFAULT_MAX_REPLAYS)
   if replays >= most then return reply.no('replay_limit', 'id', id, 'limit', most) end
-  if from_step ~= '' and not steps.result(tag, id, from_step) then
+  if from_step ~= '' and not steps.result(tag, id, from_step, rec) then
     return reply.no('step_not_found', 'id', id, 'step', from_step)
   end
 

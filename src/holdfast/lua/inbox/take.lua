@@ -12,7 +12,7 @@ local function run(tag, args)
   local now = clock.now(tag)
   local rec, refusal = lease.check(tag, id, fence, now)
   if not rec then return refusal end
-  local known = steps.result(tag, id, step)
+  local known = steps.result(tag, id, step, rec)
   if known then return { 'ok', 'known', known } end
   if server.call('HLEN', keys.steps(tag, id)) >= steps.MOST then
     return reply.no('too_many_steps', 'id', id, 'limit', steps.MOST)

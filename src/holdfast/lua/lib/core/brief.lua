@@ -3,16 +3,19 @@
 --- reads, and one writes, those of a whole call. lib/core/record reads both, and unfolds a brief before any other
 --- change.
 ---
----     HEAD \n PLACE \n BORN SIZE EXTRAS \n extras input result
+---     HEAD \n PLACE \n BORN SIZE EXTRAS \n extras input steps result
 ---
 --- The place is TENANT|LANE|KIND, and of an execution with limits TENANT|LANE|KIND|LIMIT,LIMIT.
 --- The head of a waiting execution is `w`; of an active one `a`, of a completed one `c` or, if its result has a
---- key of its own, `r`, and then FENCE DUE CLAIMED STEPS ENDED WORKER, with `-` for what is missing. SIZE is that
---- of the input, `-` if it has a key of its own. EXTRAS is the size of further fields in msgpack.
+--- key of its own, `r`, and then FENCE DUE CLAIMED STEPS ENDED WORKER, with `-` for what is missing. STEPS is
+--- their number, after `+` if they are here, each as `\n NAME \n SIZE AT RESULT`; else they have their hash. SIZE
+--- is that of the input, `-` if it has a key of its own. EXTRAS is the size of further fields in msgpack.
 local brief = {}
 
 -- Longer payloads have keys of their own: a brief is written three times.
 brief.MOST_BYTES = 256
+-- So have the steps of a brief that would be longer: it is written with each of them.
+brief.MOST_WITH_STEPS = 640
 -- Values longer than this would turn a hash into its large encoding (hash-max-listpack-value).
 brief.LISTED_BYTES = 64
 
@@ -65,10 +68,32 @@ end
 --- State letter, fence, due, claimed, steps, ended and worker of a head.
 function brief.parse_head(head) return head:match('^(.)(%S+) (%S+) (%S+) (%S+) (%S+) (.*)$') end
 
---- A brief with another number of steps.
-function brief.with_steps(text, number)
-  local letter, fence, due, claimed, _, ended, worker = brief.parse_head(text:match('^[^\n]*'))
-  return brief.head(letter, fence, due, claimed, number, ended, worker) .. text:match('\n.*$')
+--- A brief with another head, which counts one step more, and that step at its end. The brief has a head of
+--- `head_size` bytes and no result. Nil if the step belongs into the hash.
+function brief.with_step(text, head_size, head, name, at, result)
+  if #text + #name + #result > brief.MOST_WITH_STEPS or name:find('\n', 1, true) then return nil end
+  local size = numerals[#result]
+  return head .. text:sub(head_size + 1) .. '\n' .. name .. '\n' .. size .. ' ' .. at .. ' ' .. result
+end
+
+--- The steps that begin at `at`, as names and values of their hash, and where they end.
+local function steps_at(text, at, count)
+  local steps = {}
+  for number = 1, count do
+    local name, size, moment, start = text:match('^\n([^\n]*)\n(%d+) (%d+) ()', at)
+    at = start + size
+    steps[2 * number - 1] = name
+    steps[2 * number] = numerals[number] .. ' ' .. moment .. ' ' .. text:sub(start, at - 1)
+  end
+  return steps, at
+end
+
+--- The steps in the brief of an active execution, as names and values of their hash, and the brief without them.
+function brief.split(text, count)
+  local size, extras, at = text:match('^[^\n]*\n[^\n]*\n%d+ (%S+) (%d+)\n()')
+  at = at + extras + (size == '-' and 0 or size)
+  local steps = steps_at(text, at, count)
+  return steps, text:sub(1, at - 1)
 end
 
 --- What a claim hands out of a waiting brief that begins with `start`: birth, input if it is here, and packed
@@ -83,7 +108,23 @@ function brief.handed(text, start)
   return born, size ~= '-' and text:sub(at) or nil, packed
 end
 
---- Fields as a list of names and values, and payloads that would not fit into a hash, by name.
+--- Put the fields of the head of an execution that was claimed. Returns the number of steps that are in the brief.
+local function put_head(head, put)
+  local _, fence, due, claimed, steps, ended, worker = brief.parse_head(head)
+  local inside = steps:match('^%+(%d+)$')
+  put('attempts', '1')
+  put('epoch', '1')
+  put('started', claimed)
+  put('fence', fence)
+  put('due', due)
+  put('claimed', claimed)
+  put('worker', worker)
+  if steps ~= '-' then put('steps', inside or steps) end
+  if ended ~= '-' then put('ended', ended) end
+  return inside
+end
+
+--- Fields as a list of names and values, and by name what the hash would not have: larger payloads, and steps.
 local function flat_of(text)
   local head, place, born, size, extras, at = text:match('^([^\n]*)\n([^\n]*)\n(%d+) (%S+) (%d+)\n()')
   local tenant, lane, kind, limits = brief.parts(place)
@@ -102,16 +143,7 @@ local function flat_of(text)
     put('limited', '1')
     pay('limits', limits)
   end
-  if letter ~= 'w' then
-    local _, fence, due, claimed, steps, ended, worker = brief.parse_head(head)
-    for _, value in ipairs({ 'attempts', '1', 'epoch', '1', 'started', claimed }) do flat[#flat + 1] = value end
-    put('fence', fence)
-    put('due', due)
-    put('claimed', claimed)
-    put('worker', worker)
-    if steps ~= '-' then put('steps', steps) end
-    if ended ~= '-' then put('ended', ended) end
-  end
+  local inside = letter ~= 'w' and put_head(head, put)
   if extras ~= '0' then
     local fields = cmsgpack.unpack(text:sub(at, at + extras - 1))
     for name, value in pairs(fields) do put(name, tostring(value)) end
@@ -120,6 +152,9 @@ local function flat_of(text)
   if size ~= '-' then
     pay('input', text:sub(at, at + size - 1))
     at = at + size
+  end
+  if inside then
+    payloads.steps, at = steps_at(text, at, inside)
   end
   if letter == 'c' then pay('result', text:sub(at)) end
   return flat, payloads
@@ -134,5 +169,5 @@ function brief.read(text)
 end
 
 --- The brief behind a record that was read from one and has not been unfolded since: its text, its fields as a
---- flat list, and its larger payloads by name. Nil for others.
+--- flat list, and by name what its hash would not have. Nil for others.
 function brief.folded(rec) return getmetatable(rec) end

@@ -72,6 +72,7 @@ function record.unfold(tag, id, rec)
   if payloads.input then server.call('SET', keys.input(tag, id), payloads.input) end
   if payloads.result then server.call('SET', keys.result(tag, id), payloads.result) end
   if payloads.limits then server.call('SET', keys.limits(tag, id), payloads.limits) end
+  if payloads.steps then server.call('HSET', keys.steps(tag, id), unpack(payloads.steps)) end
   setmetatable(rec, nil)
 end
 
@@ -83,24 +84,9 @@ function record.is_plain(flat)
   return true
 end
 
---- Write the number of steps to a brief. Returns false if the changes are others.
-local function count_steps(tag, id, rec, changes)
-  if #changes > 2 or changes[1] ~= 'steps' then return false end
-  local folded, number = brief.folded(rec), changes[2]
-  folded.text = brief.with_steps(folded.text, number)
-  server.call('SET', keys.record(tag, id), folded.text)
-  folded.flat[#folded.flat + 1] = 'steps'
-  folded.flat[#folded.flat + 1] = number
-  rec.steps = number
-  return true
-end
-
 --- Write `changes` (name, value pairs) to the store and to `rec`.
 function record.write(tag, id, rec, changes)
-  if brief.folded(rec) then
-    if count_steps(tag, id, rec, changes) then return end
-    record.unfold(tag, id, rec)
-  end
+  record.unfold(tag, id, rec)
   local plain = rec.plain
   if plain and plain ~= '0' and not record.is_plain(changes) then
     changes[#changes + 1] = 'plain'
@@ -160,7 +146,7 @@ function record.put_result(tag, id, result, content_type, changes)
   end
 end
 
---- A payload in the brief of a record that its hash would not have, or nil.
+--- What the brief of a record has and its hash would not, by name, or nil: a payload, or steps.
 function record.in_brief(rec, name)
   local folded = brief.folded(rec)
   return folded and folded.payloads[name]

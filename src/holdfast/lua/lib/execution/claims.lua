@@ -1,7 +1,7 @@
 --- Opens a lease on a ready execution, and collects what the worker gets with a claim.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/log
 --- @requires lib/execution/lease lib/waitpoint/suspensions lib/graph/members lib/stream/frames
---- @requires lib/limit/limits
+--- @requires lib/limit/limits lib/execution/steps
 local claims = {}
 
 -- Longer than any caller repeats a call whose reply it lost.
@@ -44,13 +44,13 @@ function claims.hand(tag, id, rec)
     fields[#fields + 1] = 'limits'
     fields[#fields + 1] = limits.of(tag, id, rec)
   end
-  local steps
-  if rec.session then steps = conversing(tag, id, rec, fields) end
-  steps = steps or rec.steps and server.call('HGETALL', keys.steps(tag, id)) or ''
+  local journal
+  if rec.session then journal = conversing(tag, id, rec, fields) end
+  journal = journal or rec.steps and steps.all(tag, id, rec) or ''
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
   local signals = rec.resumed and suspensions.delivered(tag, id) or ''
   local passed = rec.inputs and members.passed(tag, id, rec) or nil
-  return { id, fields, record.input(tag, id, rec), tags, steps, signals, passed }
+  return { id, fields, record.input(tag, id, rec), tags, journal, signals, passed }
 end
 
 --- The changes of a claim to a record: it opens an attempt, or continues the one that a delay or a wait

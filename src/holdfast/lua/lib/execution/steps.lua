@@ -1,5 +1,6 @@
---- The step journal: a hash of name to `NUMBER AT RESULT`, numbered in the order of recording.
---- @requires lib/core/keys
+--- The step journal: a hash of name to `NUMBER AT RESULT`, numbered in the order of recording. The first steps of
+--- an execution with a brief are in the brief; lib/core/record makes them the hash when it unfolds it.
+--- @requires lib/core/keys lib/core/record
 local steps = {}
 
 --- A claim hands out the whole journal, so its length is bounded.
@@ -27,13 +28,28 @@ function steps.add(tag, id, name, number, now, result)
   return server.call('HSETNX', keys.steps(tag, id), name, number .. ' ' .. now .. ' ' .. result) == 1
 end
 
-function steps.result(tag, id, name)
+--- The result of a step among names and values, or nil.
+function steps.find(flat, name)
+  for i = 1, #flat, 2 do
+    if flat[i] == name then return flat[i + 1]:match('^%d+ %d+ (.*)$') end
+  end
+end
+
+--- The result of a recorded step, or nil. `rec` is needed of an execution that may have a brief.
+function steps.result(tag, id, name, rec)
+  local inside = rec and record.in_brief(rec, 'steps')
+  if inside then return steps.find(inside, name) end
   local value = server.call('HGET', keys.steps(tag, id), name)
   return value and value:match('^%d+ %d+ (.*)$')
 end
 
---- Drop the named step and all recorded after it. Returns the number of the last one kept, or nil
---- if there is no such step.
+--- All steps as names and values.
+function steps.all(tag, id, rec)
+  return record.in_brief(rec, 'steps') or server.call('HGETALL', keys.steps(tag, id))
+end
+
+--- Drop the named step and all recorded after it, from a journal that is a hash. Returns the number of the last
+--- one kept, or nil if there is no such step.
 function steps.drop_from(tag, id, name)
   local key = keys.steps(tag, id)
   local value = server.call('HGET', key, name)

@@ -29,21 +29,31 @@ local ACT = {
   n = function(key, kind) return server.call(SIZE[kind], key) end,
 }
 
---- The brief at a key, or nil.
-local function brief_of(part, key, kind)
-  return kind == 'string' and part:find('^x:') and server.call('GET', key) or nil
-end
-
---- What a read yields of a brief.
-local function read_brief(verb, text, member)
+--- What a brief has of the hash at a key, as names and values: of the record, or of the steps in it. Nil if there
+--- is no brief, or no steps.
+local function folded(tag, part, kind)
+  local family, id = part:match('^([xs]):(.*)$')
+  if kind ~= (family == 'x' and 'string' or family and 'none') then return nil end
+  local text = server.call('MGET', tag .. ':x:' .. id)[1]
+  if not text then return nil end
   local rec, flat = brief.read(text)
-  if verb == 'm' then return rec[member] end
-  if verb == 'n' then return #flat / 2 end
-  for name, bytes in pairs(brief.folded(rec).payloads) do
+  local payloads = brief.folded(rec).payloads
+  if family == 's' then return payloads.steps end
+  payloads.steps = nil
+  for name, bytes in pairs(payloads) do
     flat[#flat + 1] = name
     flat[#flat + 1] = bytes
   end
   return flat
+end
+
+--- What a read yields of such a hash.
+local function read_flat(verb, flat, member)
+  if verb == 'v' then return flat end
+  if verb == 'n' then return #flat / 2 end
+  for i = 1, #flat, 2 do
+    if flat[i] == member then return flat[i + 1] end
+  end
 end
 
 --- The answers to reads, each the type of the key and what was read, and their digest.
@@ -52,10 +62,10 @@ function reads.all(tag, args, first, count)
   for i = first, first + (count - 1) * reads.WIDTH, reads.WIDTH do
     local key = tag .. ':' .. args[i + 1]
     local kind = server.call('TYPE', key).ok
-    local text = brief_of(args[i + 1], key, kind)
+    local flat = folded(tag, args[i + 1], kind)
     local found
-    if text then
-      kind, found = 'hash', read_brief(args[i], text, args[i + 2])
+    if flat then
+      kind, found = 'hash', read_flat(args[i], flat, args[i + 2])
     elseif kind ~= 'none' then
       found = ACT[args[i]](key, kind, args[i + 2])
     end
