@@ -100,9 +100,9 @@ function birth.store(tag, id, rec, item, input, inputs)
     index.add_tags(tag, id, rec, item.tags)
   end
   if item.limited then record.put_payload(keys.limits(tag, id), 'limits', item.limits, fields) end
-  if record.is_plain(fields) and not (item.limited and item.tagged) then
+  if record.is_plain(fields, rec.graph) and not (item.limited and (item.tagged or rec.graph)) then
     fields[#fields + 1] = 'plain'
-    fields[#fields + 1] = item.limited and '2' or '1'
+    fields[#fields + 1] = rec.graph and '3' or item.limited and '2' or '1'
   end
   server.call('HSET', keys.record(tag, id), unpack(fields))
 end

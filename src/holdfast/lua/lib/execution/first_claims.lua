@@ -1,6 +1,8 @@
 --- First claims of plain executions: most claims are. Nothing but a few fields distinguishes them, so what
---- they have in common is worked out once for a call, and lists and timers are written once for a cohort.
+--- they have in common is worked out once for a call, and lists and timers are written once for a cohort. Members
+--- of graphs that are not particular otherwise (`plain` is 3) are claimed here, too.
 --- @requires lib/core/keys lib/core/index lib/core/timers lib/core/cohorts lib/core/brief lib/execution/lease
+--- @requires lib/execution/claims lib/graph/members
 local first_claims = {}
 
 --- What the claims of one call have in common.
@@ -11,7 +13,7 @@ function first_claims.open(request, worker, lease_ms, now)
     fence = fence, worker = worker, due = due, due_text = due_text, now = now, now_text = now_text,
     -- The head of the briefs, unless it could not be read back.
     head = not (request .. worker):find('[%s%c]') and brief.head('a', fence, due_text, now_text, '-', '-', worker),
-    cohorts = {}, inputs = {}, places = {}, briefs = {}, size = 0,
+    cohorts = {}, inputs = {}, places = {}, briefs = {}, size = 0, mutes = {},
   }
 end
 
@@ -22,6 +24,7 @@ local function cohort_of(call, stack)
   local tenant, lane = stack.seat.name, stack.route.lane
   local cohort = cohorts.new(tenant, lane, kind)
   cohort.start = 'w\n' .. brief.place(tenant, lane, kind) .. '\n'
+  cohort.requires = requires
   cohort.shared = table.concat({ '', tenant, lane, kind, call.due_text, requires }, ' ')
   stack.cohort = cohort
   call.cohorts[#call.cohorts + 1] = cohort
@@ -66,19 +69,40 @@ local function take_brief(tag, id, stack, call, claimed, text, key)
   return true
 end
 
+--- Whether nothing but a few fields distinguishes an execution, and its graph, if it has one, is not being ended.
+local function is_plain(tag, call, plain, graph)
+  if plain ~= '3' then return plain == '1' end
+  local mute = call.mutes[graph]
+  if mute == nil then
+    mute = server.call('HGET', keys.graph(tag, graph), 'mute')
+    call.mutes[graph] = mute
+  end
+  return not mute
+end
+
+--- The row (lib/execution/claims) of a member that gets results of upstreams.
+local function row_of(tag, id, call, cohort, found)
+  return claims.hand(tag, id, {
+    tenant = cohort.tenant, lane = cohort.lane, kind = cohort.kind, due = call.due_text,
+    requires = cohort.requires ~= '' and cohort.requires or nil, attempts = '1', epoch = '1',
+    born = found[5], priority = found[6] or nil, trace = found[7] or nil, input = found[8] or nil,
+    graph = found[9], inputs = true,
+  })
+end
+
 --- Lease an execution that was taken out of a ready set, if it was never claimed and is plain. Adds to
 --- `claimed` what the worker gets: id, birth, priority, trace, tenant, lane, kind, expiry and requirements in
---- one line, then the input. Returns whether it is leased.
+--- one line, then the input; of a member with upstreams a row. Returns whether it is leased.
 function first_claims.take(tag, id, stack, call, claimed)
   local text, key = brief_of(tag, stack)
   if text then return call.head and take_brief(tag, id, stack, call, claimed, text, key) end
   -- Those of one ready set are much alike, so after the first that is different no other is looked at.
   if stack.differs then return false end
   local found = server.call(
-    'HMGET', key, 'state', 'plain', 'attempts', 'tagged', 'born', 'priority', 'trace', 'input'
+    'HMGET', key, 'state', 'plain', 'attempts', 'tagged', 'born', 'priority', 'trace', 'input', 'graph', 'inputs'
   )
   local born, input = found[5], found[8]
-  if found[1] ~= 'waiting' or found[2] ~= '1' or found[3] or found[4] then
+  if found[1] ~= 'waiting' or found[3] or found[4] or not is_plain(tag, call, found[2], found[9]) then
     stack.differs, stack.limited = true, found[2] == '2'
     return false
   end
@@ -88,6 +112,10 @@ function first_claims.take(tag, id, stack, call, claimed)
   )
   local cohort = cohort_of(call, stack)
   cohorts.add(cohort, id, born)
+  if found[10] then
+    claimed[#claimed + 1] = row_of(tag, id, call, cohort, found)
+    return true
+  end
   local line = id .. ' ' .. born .. ' ' .. (found[6] or '') .. ' ' .. (found[7] or '') .. cohort.shared
   hand(tag, id, call, claimed, line, input)
   return true
