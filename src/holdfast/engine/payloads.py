@@ -173,7 +173,7 @@ class Payloads:
             claim = self._open_journal(claim)
             payload = await self._open(claim.input, **input_scopes(claim.id, claim.tenant))
             if claim.passed:
-                outcomes = await self._upstreams(claim.passed)
+                outcomes = await self.outcomes(claim.passed)
                 payload = merge(payload, claim.passed, outcomes)
         except HoldfastError as error:
             log.warning("cannot read the input of %s: %s", claim.id, error)
@@ -194,8 +194,8 @@ class Payloads:
         signals = tuple(open_signal(self._sealing, claim.id, one) for one in claim.signals)
         return replace(claim, steps=steps, signals=signals)
 
-    async def _upstreams(self, passed: Sequence[Passed]) -> list[Outcome | None]:
-        """Return how the upstreams of a member ended."""
+    async def outcomes(self, passed: Sequence[Passed]) -> list[Outcome | None]:
+        """Return how members of a graph ended."""
         if not any(map(_must_be_read, passed)):
             return [one.outcome and await self._open_outcome(one.outcome) for one in passed]
         reading = asyncio.Semaphore(_READS)

@@ -175,18 +175,23 @@ class Shape:
             if key not in own:
                 message = f"member {key} belongs to another tenant than its graph"
                 _invalid("foreign_member", message, member=key)
-        return replace(self, members=own)
+        return self.with_members(own)
+
+    def with_members(self, members: Mapping[str, NewExecution]) -> Self:
+        """Return a copy with other values of the same members, which were checked before."""
+        other = copy.copy(self)
+        object.__setattr__(other, "members", members)
+        return other
 
     def spending(self, budgets: Sequence[str]) -> Self:
         """Return a copy with budgets that all members spend from, besides their own."""
         if not budgets:
             return self
-        return replace(
-            self,
-            members={
+        return self.with_members(
+            {
                 key: replace(item, budgets=tuple(dict.fromkeys((*item.budgets, *budgets))))
                 for key, item in self.members.items()
-            },
+            }
         )
 
     def check(self, known: Iterable[str] = (), others: Sequence[Edge] = ()) -> None:

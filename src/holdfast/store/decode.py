@@ -84,7 +84,13 @@ def claims(
     values = iter(reply)
     for value in values:
         if isinstance(value, bytes):
-            found.append(_first_claim(value, next(values), lease, cohorts))
+            payload = next(values)
+            if isinstance(payload, bytes):
+                found.append(_first_claim(value, payload, lease, cohorts))
+            else:
+                member = _first_claim(value, payload[0], lease, cohorts)
+                member.passed = [passed(sealing, *given) for given in payload[1:]]
+                found.append(member)
         elif len(value) == _GRANT_VALUES:
             grants.append(Grant(value[0].decode(), value[1], value[2].decode()))
         else:
@@ -194,11 +200,12 @@ def signal(execution_id: str, packed: bytes) -> Signal:
 
 def passed(sealing: Sealing, name: bytes, on: bytes, upstream: bytes, *ending: bytes) -> Passed:
     """Decode the result that an upstream passes on; without an ending it must be read."""
+    execution_id = upstream.decode()
     return Passed(
         name=name.decode(),
         on=on.decode(),
-        id=upstream.decode(),
-        outcome=outcome(upstream.decode(), *_sides(*ending), sealing=sealing) if ending else None,
+        id=execution_id,
+        outcome=outcome(execution_id, *_sides(*ending), sealing=sealing) if ending else None,
     )
 
 
@@ -219,7 +226,7 @@ def outcome(
     sealing: Sealing,
 ) -> Outcome:
     """Decode how an execution ended; its result is in its stored form."""
-    last = entry(last_entry, sealing.errors_of(execution_id))
+    last = entry(last_entry, sealing.errors_of(execution_id)) if last_entry else {}
     return Outcome(
         id=ExecutionId(execution_id),
         state=State(state.decode()),

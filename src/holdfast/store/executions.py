@@ -318,6 +318,7 @@ class Executions(Domain):
             ",".join(wanted.lanes),
             ",".join(wanted.capabilities),
             "" if wanted.kinds is None else f",{','.join(wanted.kinds)},",
+            "1",
         )
         return decode.claims(rows, wanted.request, self._sealing)
 

@@ -6,14 +6,14 @@
 local first_claims = {}
 
 --- What the claims of one call have in common.
-function first_claims.open(request, worker, lease_ms, now)
+function first_claims.open(request, worker, lease_ms, now, short)
   local due = now + lease_ms
   local fence, due_text, now_text = lease.fence(request, 1, 0), tostring(due), tostring(now)
   return {
     fence = fence, worker = worker, due = due, due_text = due_text, now = now, now_text = now_text,
     -- The head of the briefs, unless it could not be read back.
     head = not (request .. worker):find('[%s%c]') and brief.head('a', fence, due_text, now_text, '-', '-', worker),
-    cohorts = {}, inputs = {}, places = {}, briefs = {}, size = 0, mutes = {},
+    cohorts = {}, inputs = {}, places = {}, briefs = {}, size = 0, mutes = {}, short = short,
   }
 end
 
@@ -92,7 +92,8 @@ end
 
 --- Lease an execution that was taken out of a ready set, if it was never claimed and is plain. Adds to
 --- `claimed` what the worker gets: id, birth, priority, trace, tenant, lane, kind, expiry and requirements in
---- one line, then the input; of a member with upstreams a row. Returns whether it is leased.
+--- one line, then the input. Of a member with upstreams a list follows the line: the input, and what each upstream
+--- passes on. Returns whether it is leased.
 function first_claims.take(tag, id, stack, call, claimed)
   local text, key = brief_of(tag, stack)
   if text then return call.head and take_brief(tag, id, stack, call, claimed, text, key) end
@@ -101,8 +102,8 @@ function first_claims.take(tag, id, stack, call, claimed)
   local found = server.call(
     'HMGET', key, 'state', 'plain', 'attempts', 'tagged', 'born', 'priority', 'trace', 'input', 'graph', 'inputs'
   )
-  local born, input = found[5], found[8]
-  if found[1] ~= 'waiting' or found[3] or found[4] or not is_plain(tag, call, found[2], found[9]) then
+  local born, input, graph = found[5], found[8], found[9]
+  if found[1] ~= 'waiting' or found[3] or found[4] or not is_plain(tag, call, found[2], graph) then
     stack.differs, stack.limited = true, found[2] == '2'
     return false
   end
@@ -112,11 +113,12 @@ function first_claims.take(tag, id, stack, call, claimed)
   )
   local cohort = cohort_of(call, stack)
   cohorts.add(cohort, id, born)
-  if found[10] then
+  if found[10] and not call.short then
     claimed[#claimed + 1] = row_of(tag, id, call, cohort, found)
     return true
   end
   local line = id .. ' ' .. born .. ' ' .. (found[6] or '') .. ' ' .. (found[7] or '') .. cohort.shared
+  if found[10] then input = members.passed(tag, id, graph, input or server.call('GET', keys.input(tag, id))) end
   hand(tag, id, call, claimed, line, input)
   return true
 end

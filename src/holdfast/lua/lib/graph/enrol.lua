@@ -47,6 +47,45 @@ local function compose_member(item, now, born, priority_us, staged)
   return rec
 end
 
+-- Fields of an item about which nothing is particular, with whether its record has them.
+local PLAIN = {
+  tenant = true, lane = true, kind = true, requires = true, retry = true, give_up = true, max_reclaims = true,
+  max_replays = true, trace = true, graph = true, ins = true, need = true, inputs = true,
+  id = false, outs = false, inns = false,
+}
+
+--- Write a new member about which nothing is particular; returns its record, of which the item is a part. Nil if
+--- it is another.
+local function store_plain(tag, item, born, staged, input, inputs)
+  local fields, size = {}, 0
+  for name, value in pairs(item) do
+    local kept = PLAIN[name]
+    if kept == nil then return nil end
+    if kept then
+      fields[size + 1], fields[size + 2] = name, value
+      size = size + 2
+    end
+  end
+  item.born, item.state = born, staged and 'staged' or item.ins and 'waiting_children' or 'waiting'
+  birth.put_input(tag, item.id, input, inputs, fields)
+  server.call(
+    'HSET', keys.record(tag, item.id), 'state', item.state, 'plain', '3', 'born', born, unpack(fields)
+  )
+  return item
+end
+
+--- Add the edges of a member to a flat list of names and values.
+local function put_edges(edges, key, item)
+  if item.outs then
+    edges[#edges + 1] = '>' .. key
+    edges[#edges + 1] = cmsgpack.pack(item.outs)
+  end
+  if item.inns then
+    edges[#edges + 1] = '<' .. key
+    edges[#edges + 1] = cmsgpack.pack(item.inns)
+  end
+end
+
 --- List and start members that are not staged.
 local function admit(tag, made, now)
   local ready_now = {}
@@ -63,24 +102,25 @@ end
 function enrol.add(tag, graph, items, args, first, now, staged)
   local stamp, priority_us = stamps.next(tag, now), settings.priority_us(tag)
   local ruled = settings.has_rules(tag)
-  local made, scored, edges = {}, {}, {}
+  local made, scored, edges, inputs = {}, {}, {}, {}
   for n, item in ipairs(items) do
     if not staged or server.call('EXISTS', keys.record(tag, item.id)) == 0 then
-      local born = stamp + #made
+      local size = #made
+      local born, input = stamp + size, args[first + 2 * n - 2]
       if ruled then item.limits = limits.resolve(tag, item) end
-      local rec = compose_member(item, now, born, priority_us, staged)
-      birth.store(tag, item.id, rec, item, args[first + 2 * n - 2])
-      made[#made + 1] = { item.id, rec }
-      scored[2 * #made - 1], scored[2 * #made] = born, item.id
-      local key = members.key(graph, item.id)
-      for sign, ends in pairs({ ['>'] = item.outs, ['<'] = item.inns }) do
-        edges[#edges + 1] = sign .. key
-        edges[#edges + 1] = cmsgpack.pack(ends)
+      local rec = store_plain(tag, item, born, staged, input, inputs)
+      if not rec then
+        rec = compose_member(item, now, born, priority_us, staged)
+        birth.store(tag, item.id, rec, item, input, inputs)
       end
+      made[size + 1] = { item.id, rec }
+      scored[2 * size + 1], scored[2 * size + 2] = born, item.id
+      put_edges(edges, members.key(graph, item.id), item)
     end
   end
   if #made == 0 then return 0 end
   stamps.take(tag, stamp + #made - 1)
+  if #inputs > 0 then server.call('MSET', unpack(inputs)) end
   server.call('ZADD', keys.graph_members(tag, graph), unpack(scored))
   if #edges > 0 then server.call('HSET', keys.graph_edges(tag, graph), unpack(edges)) end
   if not staged then admit(tag, made, now) end

@@ -1,7 +1,6 @@
---- Members that wait for upstreams which end with success, while nothing else about them is particular (`plain` is
---- 3): most do. What becomes of them in a call is collected and written together, and a member that several
---- upstreams meet is read and written once. Nothing else may happen to members before `write`, so that the moves of
---- each are in their order.
+--- Members whose upstreams complete, while nothing else about them is particular (`plain` is 3): most are such.
+--- What becomes of them in a call is written together, and a member that several upstreams meet is read and
+--- written once. Nothing else may happen to members before `write`, so that the moves of each are in their order.
 --- @requires lib/core/keys lib/core/cohorts lib/core/index lib/execution/ready
 local starts = {}
 
