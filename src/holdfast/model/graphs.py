@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -21,9 +20,12 @@ from holdfast.errors import (
 from holdfast.model import bounds, checks
 from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Event, ExecutionId, NewExecution
+from holdfast.model.ids import new_id
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.states import FAILURES, State
 from holdfast.model.urls import check_url
+
+_T = TypeVar("_T")
 
 _INPUT = re.compile(r"[^\x00-\x1f\x7f]{1,128}\Z")
 
@@ -179,9 +181,7 @@ class Shape:
 
     def with_members(self, members: Mapping[str, NewExecution]) -> Self:
         """Return a copy with other values of the same members, which were checked before."""
-        other = copy.copy(self)
-        object.__setattr__(other, "members", members)
-        return other
+        return _copy(self, members=members)
 
     def spending(self, budgets: Sequence[str]) -> Self:
         """Return a copy with budgets that all members spend from, besides their own."""
@@ -222,10 +222,10 @@ class Shape:
             message = f"edges form a cycle: {path}"
             raise CycleDetected(message, field="edges", problem="cycle", cycle=cycle)
 
-    def digest(self, *, is_compared: bool) -> str:
+    def digest(self) -> str:
         """Return a short digest of the content."""
         content = [
-            [[key, item.digest(is_compared=is_compared)] for key, item in self.members.items()],
+            [[key, item.digest()] for key, item in self.members.items()],
             [[e.source, e.target, str(e.on), e.input] for e in self.edges],
             [[key, j.policy, j.k, j.losers] for key, j in sorted(self.joins.items())],
         ]
@@ -294,6 +294,14 @@ def find_cycle(edges: Sequence[Edge]) -> list[str]:
     return path[path.index(before[path[-1]]) :][::-1]
 
 
+def _copy(value: _T, **changes: Any) -> _T:
+    """Return a copy of a frozen value with other fields, which were checked before."""
+    other = object.__new__(type(value))
+    for name in type(value).__slots__:  # type: ignore[attr-defined]
+        object.__setattr__(other, name, changes.get(name, getattr(value, name)))
+    return other
+
+
 def _invalid(problem: str, message: str, **context: Any) -> None:
     raise InvalidGraph(message, field="graph", problem=problem, **context)
 
@@ -354,14 +362,13 @@ class NewGraph:
 
     def with_shape(self, shape: Shape) -> Self:
         """Return a copy with another shape, which was checked before."""
-        other = copy.copy(self)
-        object.__setattr__(other, "shape", shape)
-        return other
+        return _copy(self, shape=shape)
 
     def digest(self) -> str:
-        """Return a short digest of the content."""
-        is_named = self.id is not None or self.idempotency_key is not None
-        shape = self.shape.digest(is_compared=is_named)
+        """Return a short digest of the content; without a name, one that no other graph has."""
+        if self.id is None and self.idempotency_key is None:
+            return new_id()
+        shape = self.shape.digest()
         digest = f"{shape}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
         if self.on_parent_end != OnParentEnd.KEEP:
             digest = f"{digest}.{self.on_parent_end}"

@@ -281,7 +281,7 @@ class Graphs(Domain):
 
 
 def _join(shape: Shape, key: str) -> Join:
-    return shape.joins.get(key) or Join()
+    return shape.joins.get(key) or _ALL
 
 
 def _graph(graph_id: str, flat: Sequence[bytes]) -> Graph:
