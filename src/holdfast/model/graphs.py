@@ -12,11 +12,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from holdfast.errors import (
-    CycleDetected,
-    GraphFailed,
-    InvalidGraph,
-)
+from holdfast.errors import CycleDetected, GraphFailed, InvalidGraph
 from holdfast.model import bounds, checks
 from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Event, ExecutionId, NewExecution

@@ -2,7 +2,7 @@
 --- that lib/graph/members.lua lists, and its edges as `outs` and `inns`, if it has any.
 --- @requires lib/limit/limits lib/core/stamps lib/core/keys lib/execution/birth lib/core/index
 --- @requires lib/execution/ready lib/core/settings lib/core/timers lib/graph/members lib/core/reply
---- @requires lib/core/record
+--- @requires lib/core/record lib/core/brief
 local enrol = {}
 
 local OF_MEMBER = { 'graph', 'ins', 'need', 'lax', 'losers', 'hears', 'inputs' }
@@ -74,16 +74,10 @@ local function store_plain(tag, item, born, staged, input, inputs)
   return item
 end
 
---- Add the edges of a member to a flat list of names and values.
-local function put_edges(edges, key, item)
-  if item.outs then
-    edges[#edges + 1] = '>' .. key
-    edges[#edges + 1] = cmsgpack.pack(item.outs)
-  end
-  if item.inns then
-    edges[#edges + 1] = '<' .. key
-    edges[#edges + 1] = cmsgpack.pack(item.inns)
-  end
+local function put_ends(edges, name, ends)
+  if not ends then return end
+  edges[#edges + 1] = name
+  edges[#edges + 1] = cmsgpack.pack(ends)
 end
 
 --- List and start members that are not staged.
@@ -102,20 +96,22 @@ end
 function enrol.add(tag, graph, items, args, first, now, staged)
   local stamp, priority_us = stamps.next(tag, now), settings.priority_us(tag)
   local ruled = settings.has_rules(tag)
-  local made, scored, edges, inputs = {}, {}, {}, {}
+  local made, scored, edges, inputs, memory = {}, {}, {}, {}, {}
   for n, item in ipairs(items) do
     if not staged or server.call('EXISTS', keys.record(tag, item.id)) == 0 then
       local size = #made
-      local born, input = stamp + size, args[first + 2 * n - 2]
+      local born, input = brief.stamp(stamp + size, memory), args[first + 2 * n - 2]
       if ruled then item.limits = limits.resolve(tag, item) end
       local rec = store_plain(tag, item, born, staged, input, inputs)
       if not rec then
-        rec = compose_member(item, now, born, priority_us, staged)
+        rec = compose_member(item, now, stamp + size, priority_us, staged)
         birth.store(tag, item.id, rec, item, input, inputs)
       end
       made[size + 1] = { item.id, rec }
       scored[2 * size + 1], scored[2 * size + 2] = born, item.id
-      put_edges(edges, members.key(graph, item.id), item)
+      local key = members.key(graph, item.id)
+      put_ends(edges, '>' .. key, item.outs)
+      put_ends(edges, '<' .. key, item.inns)
     end
   end
   if #made == 0 then return 0 end

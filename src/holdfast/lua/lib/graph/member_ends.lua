@@ -19,7 +19,8 @@ local function graph_of(ends, id)
   if graph then return graph end
   local mute, lost, reopening, open =
     unpack(server.call('HMGET', keys.graph(ends.tag, id), 'mute', 'lost', 'reopening', 'open'))
-  graph = { id = id, is_particular = mute or lost or reopening, open = tonumber(open), ended = 0 }
+  graph = { id = id, open = tonumber(open or nil), ended = 0 }
+  graph.is_particular = mute or lost or reopening or not graph.open
   ends.graphs[id] = graph
   return graph
 end
