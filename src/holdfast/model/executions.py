@@ -202,16 +202,18 @@ class NewExecution:
         object.__setattr__(other, "said", digest)
         return other
 
-    def digest(self) -> str:
+    def digest(self, *, is_compared: bool = True) -> str:
         """Return a short digest of the content, to distinguish a repetition from a conflict.
 
         The same JSON written differently is the same content. Options that the declaration of the
-        task filled in are not part of it, because they may change.
+        task filled in are not part of it, because they may change. A digest that is not compared
+        with those of other calls is cheaper.
         """
         if self.said is not None:
             return self.said
         content = [getattr(self, name) for name in _FIELDS if name not in _NAMING]
-        content += [references.value_of(self.input), self.run_at and to_ms(self.run_at)]
+        said = references.value_of(self.input) if is_compared else self.input
+        content += [said, self.run_at and to_ms(self.run_at)]
         if self.on_end is not None:
             content.append(self.on_end)
         if self.on_parent_end != OnParentEnd.KEEP:

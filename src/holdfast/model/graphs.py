@@ -218,10 +218,10 @@ class Shape:
             message = f"edges form a cycle: {path}"
             raise CycleDetected(message, field="edges", problem="cycle", cycle=cycle)
 
-    def digest(self) -> str:
+    def digest(self, *, is_compared: bool) -> str:
         """Return a short digest of the content."""
         content = [
-            [[key, item.digest()] for key, item in self.members.items()],
+            [[key, item.digest(is_compared=is_compared)] for key, item in self.members.items()],
             [[e.source, e.target, str(e.on), e.input] for e in self.edges],
             [[key, j.policy, j.k, j.losers] for key, j in sorted(self.joins.items())],
         ]
@@ -364,7 +364,7 @@ class NewGraph:
         """Return a short digest of the content; without a name, one that no other graph has."""
         if self.id is None and self.idempotency_key is None:
             return new_id()
-        shape = self.shape.digest()
+        shape = self.shape.digest(is_compared=True)
         digest = f"{shape}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
         if self.on_parent_end != OnParentEnd.KEEP:
             digest = f"{digest}.{self.on_parent_end}"
