@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import AlreadyTerminal, GraphFinished, MemberStarted, NothingToReplay
+from holdfast.model.calls import Completion
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.graphs import Edge, Join, member_id
 from holdfast.store import graphs as store_graphs
@@ -32,6 +33,7 @@ _ALLOWANCES = (1, 2), (2, 3), (3, 4), (4, 6), (6, 8), (100, 400)
 _POLICIES = {"cancel_all": "all", "cancel_pending": "pending", "leave": None}
 _VERBS = (
     *("complete",) * 6,
+    *("complete_together",) * 3,
     *("fail",) * 3,
     *("cancel", "stop", "expire", "grow", "link", "lose", "replay"),
 )
@@ -241,6 +243,16 @@ class Run:
             key, claim = found
             self.world.run(self.world.store.executions.complete(claim.id, claim.lease, b"1"))
             self.model.end(key, "completed")
+
+    def complete_together(self) -> None:
+        """Members succeed in one call; the end of one may cancel another."""
+        if found := self.hold():
+            chosen = [found, *((key, self.held.pop(key)) for key in sorted(self.held)[:3])]
+            items = [Completion(claim.id, claim.lease, b"1", None) for _, claim in chosen]
+            answers = self.world.run(self.world.store.executions.complete_many(items))
+            for (key, _), answer in zip(chosen, answers, strict=True):
+                if answer is None:
+                    self.model.end(key, "completed")
 
     def fail(self) -> None:
         """A member fails for good."""

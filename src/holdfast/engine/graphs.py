@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from typing_extensions import override
@@ -15,7 +14,7 @@ from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Endings
 from holdfast.errors import InvalidGraph, InvalidInput, ResultNotReady
 from holdfast.model import bounds, calls, checks
-from holdfast.model.executions import NewExecution, result_of
+from holdfast.model.executions import NewExecution, Passed, result_of
 from holdfast.model.graphs import (
     CancelledGraph,
     CancelPolicy,
@@ -50,6 +49,15 @@ class _GraphEndings(Endings[GraphState]):
         return state if has_ended else None
 
 
+class _GraphResults(Endings[tuple[GraphState, list[Passed] | None]]):
+    noun = "graph"
+
+    async def _look(
+        self, execution_id: str, *, process: str
+    ) -> tuple[GraphState, list[Passed] | None] | None:
+        return await self._store.graphs.outcome(execution_id, process)
+
+
 class _CancelEndings(Endings[GraphState]):
     noun = "cancel of graph"
 
@@ -65,11 +73,13 @@ class Graphs(api.Graphs):
         self._store = store
         self._payloads = payloads
         self._endings = _GraphEndings(store)
+        self._outcomes = _GraphResults(store)
         self._cancels = _CancelEndings(store)
 
     async def close(self) -> None:
         """Stop listening for the ends of graphs."""
         await self._endings.close()
+        await self._outcomes.close()
         await self._cancels.close()
 
     @override
@@ -92,7 +102,7 @@ class Graphs(api.Graphs):
         items = await self._payloads.store_inputs(members)
         if items is members:
             return shape
-        return replace(shape, members=dict(zip(shape.members, items, strict=True)))
+        return shape.with_members(dict(zip(shape.members, items, strict=True)))
 
     async def _completed(self, shape: Shape) -> Shape:
         """Complete a shape with the declarations of its members' tasks; raises InvalidInput.
@@ -112,7 +122,7 @@ class Graphs(api.Graphs):
                 field = f"{prefix}{item.context.get('field')}"
                 raise InvalidInput(prefix + item.message, field=field)
             members[key] = item
-        return replace(shape, members=members)
+        return shape.with_members(members)
 
     @override
     async def _extend(self, graph_id: str, expected_version: int, shape: Shape) -> SubmittedGraph:
@@ -196,11 +206,29 @@ class Graphs(api.Graphs):
         return await self._endings.wait(_id(graph_id), timeout_s)
 
     @override
+    async def results(
+        self, graph_id: str, keys: Sequence[str] | None = None, *, timeout_s: float | None = None
+    ) -> dict[str, bytes]:
+        if keys is not None:
+            return await super().results(graph_id, keys, timeout_s=timeout_s)
+        calls.check_patience(timeout_s)
+        _, leaves = await self._outcomes.wait(_id(graph_id), timeout_s)
+        if leaves is None:
+            # It has too many members for one answer, or did not complete.
+            return await super().results(graph_id)
+        found: dict[str, bytes] = {}
+        for leaf, outcome in zip(leaves, await self._payloads.outcomes(leaves), strict=True):
+            if outcome is None:
+                raise _reopened(leaf.id)
+            if outcome.state is State.COMPLETED:
+                found[leaf.name] = result_of(outcome)
+        return found
+
+    @override
     async def _result(self, execution_id: str) -> bytes:
         outcome = await self._payloads.outcome(execution_id)
         if outcome is None:
-            # A replay has started it again in the meantime.
-            raise ResultNotReady(f"execution {execution_id} has not ended", id=execution_id)
+            raise _reopened(execution_id)
         return result_of(outcome)
 
     @override
@@ -221,6 +249,11 @@ class Graphs(api.Graphs):
         more = len(merged) > limit or any(more for _, more in replies)
         last = f"{-shown[-1][0]}.{shown[-1][1]}" if shown and more else None
         return GraphPage(items=[graph for _, _, graph in shown], next_cursor=last)
+
+
+def _reopened(execution_id: str) -> ResultNotReady:
+    """A replay has started a member again in the meantime."""
+    return ResultNotReady(f"execution {execution_id} has not ended", id=execution_id)
 
 
 def _id(graph_id: str) -> str:

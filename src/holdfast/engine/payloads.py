@@ -160,12 +160,21 @@ class Payloads:
 
     async def open_claims(self, claims: list[Claim]) -> list[Claim]:
         """Return claims with complete inputs; delay those that cannot be read now."""
-        if not any(map(_is_incomplete, claims)):
-            return claims
-        # What is here already needs no task.
-        opened = [await self._open_claim(claim) for claim in claims if not _is_elsewhere(claim)]
-        far = [self._open_claim(claim) for claim in claims if _is_elsewhere(claim)]
-        opened += await asyncio.gather(*far)
+        opened: list[Claim | None] = []
+        far = []
+        for claim in claims:
+            if _is_elsewhere(claim):
+                far.append(self._open_claim(claim))
+            elif _is_sealed(claim):
+                # What is here already needs no task.
+                opened.append(await self._open_claim(claim))
+            else:
+                if claim.passed:
+                    outcomes = [one.outcome for one in claim.passed]
+                    claim.input, claim.passed = merge(claim.input, claim.passed, outcomes), ()
+                opened.append(claim)
+        if far:
+            opened += await asyncio.gather(*far)
         return [claim for claim in opened if claim is not None]
 
     async def _open_claim(self, claim: Claim) -> Claim | None:
@@ -173,7 +182,7 @@ class Payloads:
             claim = self._open_journal(claim)
             payload = await self._open(claim.input, **input_scopes(claim.id, claim.tenant))
             if claim.passed:
-                outcomes = await self._upstreams(claim.passed)
+                outcomes = await self.outcomes(claim.passed)
                 payload = merge(payload, claim.passed, outcomes)
         except HoldfastError as error:
             log.warning("cannot read the input of %s: %s", claim.id, error)
@@ -194,8 +203,8 @@ class Payloads:
         signals = tuple(open_signal(self._sealing, claim.id, one) for one in claim.signals)
         return replace(claim, steps=steps, signals=signals)
 
-    async def _upstreams(self, passed: Sequence[Passed]) -> list[Outcome | None]:
-        """Return how the upstreams of a member ended."""
+    async def outcomes(self, passed: Sequence[Passed]) -> list[Outcome | None]:
+        """Return how members of a graph ended."""
         if not any(map(_must_be_read, passed)):
             return [one.outcome and await self._open_outcome(one.outcome) for one in passed]
         reading = asyncio.Semaphore(_READS)
@@ -219,14 +228,18 @@ def _must_be_read(upstream: Passed) -> bool:
     return outcome is None or references.is_reference(outcome.result or b"")
 
 
-def _is_incomplete(claim: Claim) -> bool:
-    """Whether a claim has a payload that is not in plain form."""
+def _passes_sealed(upstream: Passed) -> bool:
+    outcome = upstream.outcome
+    return outcome is not None and is_sealed(outcome.result or b"")
+
+
+def _is_sealed(claim: Claim) -> bool:
+    """Whether a claim has a payload that is sealed."""
     return (
-        references.is_reference(claim.input)
-        or is_sealed(claim.input)
-        or bool(claim.passed)
+        is_sealed(claim.input)
         or (bool(claim.steps) and any(map(is_sealed, claim.steps.values())))
         or (bool(claim.signals) and any(is_sealed(signal.payload) for signal in claim.signals))
+        or (bool(claim.passed) and any(map(_passes_sealed, claim.passed)))
     )
 
 

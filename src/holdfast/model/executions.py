@@ -281,7 +281,8 @@ class Step:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen, like Claim: one is made for every result that a member gets.
+@dataclass(slots=True, kw_only=True)
 class Passed:
     """The result that an upstream passes to a member of a graph."""
 

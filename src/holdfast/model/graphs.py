@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
-from holdfast.errors import (
-    CycleDetected,
-    GraphFailed,
-    InvalidGraph,
-)
+from holdfast.errors import CycleDetected, GraphFailed, InvalidGraph
 from holdfast.model import bounds, checks
 from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Event, ExecutionId, NewExecution
+from holdfast.model.ids import new_id
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.states import FAILURES, State
 from holdfast.model.urls import check_url
+
+_T = TypeVar("_T")
 
 _INPUT = re.compile(r"[^\x00-\x1f\x7f]{1,128}\Z")
 
@@ -175,18 +173,21 @@ class Shape:
             if key not in own:
                 message = f"member {key} belongs to another tenant than its graph"
                 _invalid("foreign_member", message, member=key)
-        return replace(self, members=own)
+        return self.with_members(own)
+
+    def with_members(self, members: Mapping[str, NewExecution]) -> Self:
+        """Return a copy with other values of the same members, which were checked before."""
+        return _copy(self, members=members)
 
     def spending(self, budgets: Sequence[str]) -> Self:
         """Return a copy with budgets that all members spend from, besides their own."""
         if not budgets:
             return self
-        return replace(
-            self,
-            members={
+        return self.with_members(
+            {
                 key: replace(item, budgets=tuple(dict.fromkeys((*item.budgets, *budgets))))
                 for key, item in self.members.items()
-            },
+            }
         )
 
     def check(self, known: Iterable[str] = (), others: Sequence[Edge] = ()) -> None:
@@ -289,6 +290,14 @@ def find_cycle(edges: Sequence[Edge]) -> list[str]:
     return path[path.index(before[path[-1]]) :][::-1]
 
 
+def _copy(value: _T, **changes: Any) -> _T:
+    """Return a copy of a frozen value with other fields, which were checked before."""
+    other = object.__new__(type(value))
+    for name in type(value).__slots__:  # type: ignore[attr-defined]
+        object.__setattr__(other, name, changes.get(name, getattr(value, name)))
+    return other
+
+
 def _invalid(problem: str, message: str, **context: Any) -> None:
     raise InvalidGraph(message, field="graph", problem=problem, **context)
 
@@ -349,14 +358,13 @@ class NewGraph:
 
     def with_shape(self, shape: Shape) -> Self:
         """Return a copy with another shape, which was checked before."""
-        other = copy.copy(self)
-        object.__setattr__(other, "shape", shape)
-        return other
+        return _copy(self, shape=shape)
 
     def digest(self) -> str:
-        """Return a short digest of the content."""
-        is_named = self.id is not None or self.idempotency_key is not None
-        shape = self.shape.digest(is_compared=is_named)
+        """Return a short digest of the content; without a name, one that no other graph has."""
+        if self.id is None and self.idempotency_key is None:
+            return new_id()
+        shape = self.shape.digest(is_compared=True)
         digest = f"{shape}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
         if self.on_parent_end != OnParentEnd.KEEP:
             digest = f"{digest}.{self.on_parent_end}"

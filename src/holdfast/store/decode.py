@@ -84,7 +84,12 @@ def claims(
     values = iter(reply)
     for value in values:
         if isinstance(value, bytes):
-            one, limits = _first_claim(value, next(values), lease, cohorts)
+            payload, upstreams = next(values), []
+            if isinstance(payload, list):
+                payload, *upstreams = payload
+            one, limits = _first_claim(value, payload, lease, cohorts)
+            if upstreams:
+                one.passed = [passed(sealing, *given) for given in upstreams]
             if limits is None:
                 found.append(one)
             else:
@@ -222,11 +227,12 @@ def signal(execution_id: str, packed: bytes) -> Signal:
 
 def passed(sealing: Sealing, name: bytes, on: bytes, upstream: bytes, *ending: bytes) -> Passed:
     """Decode the result that an upstream passes on; without an ending it must be read."""
+    execution_id = upstream.decode()
     return Passed(
         name=name.decode(),
         on=on.decode(),
-        id=upstream.decode(),
-        outcome=outcome(upstream.decode(), *_sides(*ending), sealing=sealing) if ending else None,
+        id=execution_id,
+        outcome=outcome(execution_id, *_sides(*ending), sealing=sealing) if ending else None,
     )
 
 
@@ -247,7 +253,7 @@ def outcome(
     sealing: Sealing,
 ) -> Outcome:
     """Decode how an execution ended; its result is in its stored form."""
-    last = entry(last_entry, sealing.errors_of(execution_id))
+    last = entry(last_entry, sealing.errors_of(execution_id)) if last_entry else {}
     return Outcome(
         id=ExecutionId(execution_id),
         state=State(state.decode()),

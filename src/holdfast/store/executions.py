@@ -318,7 +318,7 @@ class Executions(Domain):
             ",".join(wanted.lanes),
             ",".join(wanted.capabilities),
             "" if wanted.kinds is None else f",{','.join(wanted.kinds)},",
-            "1",  # the caller asks the limits of what is leased
+            "1",  # it asks the limits of what is leased, and knows lines of members
         )
         return decode.claims(rows, wanted.request, self._sealing)
 

@@ -10,7 +10,7 @@ import msgspec
 
 from holdfast.errors import IdConflict, IdempotencyConflict, StagingLost
 from holdfast.model import bonds, names, records
-from holdfast.model.executions import Event, ExecutionId
+from holdfast.model.executions import Event, ExecutionId, Passed
 from holdfast.model.graphs import (
     CancelPolicy,
     Edge,
@@ -26,6 +26,7 @@ from holdfast.model.graphs import (
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
+from holdfast.store import decode
 from holdfast.store.domain import Domain
 from holdfast.store.executions import BYTES_IN_CALL, item_fields
 
@@ -226,6 +227,20 @@ class Graphs(Domain):
         state, ended, busy = await self._call.write("hf_graph_watch", tag, graph_id, process)
         return GraphState(state.decode()), bool(ended), bool(busy)
 
+    async def outcome(
+        self, graph_id: str, process: str
+    ) -> tuple[GraphState, list[Passed] | None] | None:
+        """Return how it ended, and what its leaves returned if it completed and is not large.
+
+        None if it has not ended: the store notifies `process` when it has.
+        """
+        tag = self._store.tag_of(graph_id)
+        state, ended, *rows = await self._call.write("hf_graph_outcome", tag, graph_id, process)
+        if not ended:
+            return None
+        leaves = [decode.passed(self._sealing, *row) for row in rows[0]] if rows else None
+        return GraphState(state.decode()), leaves
+
     async def describe(self, graph_id: str) -> tuple[Graph, list[Event]]:
         """Return the graph without its members, and its history."""
         tag = self._store.tag_of(graph_id)
@@ -266,7 +281,7 @@ class Graphs(Domain):
 
 
 def _join(shape: Shape, key: str) -> Join:
-    return shape.joins.get(key) or Join()
+    return shape.joins.get(key) or _ALL
 
 
 def _graph(graph_id: str, flat: Sequence[bytes]) -> Graph:

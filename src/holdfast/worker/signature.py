@@ -34,6 +34,8 @@ class Signature:
 
     #: Parameters that come from the input, without context and resources.
     shape: inspect.Signature
+    #: Those of them that can be passed without their names.
+    positional: tuple[str, ...]
     #: The name of the parameter that takes the context, if there is one.
     context: str | None
     resources: Mapping[str, Resource]
@@ -62,10 +64,15 @@ class Signature:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], is_promised: Callable[[Any], bool]
     ) -> tuple[bytes, dict[str, Any]]:
         """Encode arguments, some of which come later; returns those by name as well."""
-        try:
-            arguments = self.shape.bind_partial(*args, **kwargs).arguments
-        except TypeError as error:
-            raise InvalidInput(f"input: {error}", field="input") from error
+        arguments: dict[str, Any]
+        if kwargs or len(args) > len(self.positional):
+            try:
+                arguments = self.shape.bind_partial(*args, **kwargs).arguments
+            except TypeError as error:
+                raise InvalidInput(f"input: {error}", field="input") from error
+        else:
+            # Takes a fraction of the time.
+            arguments = dict(zip(self.positional, args, strict=False))
         promised = {name: value for name, value in arguments.items() if is_promised(value)}
         if not promised:
             return self.encode(args, kwargs), {}
@@ -189,6 +196,7 @@ def inspect_function(function: Callable[..., Any], contexts: tuple[type, ...]) -
     returns = hints.get("return", Any)
     return Signature(
         shape=signature.replace(parameters=kept, return_annotation=signature.empty),
+        positional=tuple(one.name for one in kept if one.kind is one.POSITIONAL_OR_KEYWORD),
         context=context,
         resources=resources,
         raw_input=kept[0].name if only_bytes else None,

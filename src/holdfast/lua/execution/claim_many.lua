@@ -4,7 +4,8 @@
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
 --- @arg capabilities comma separated @arg kinds only these, as `,a,b,`, or empty for every kind
---- @arg asks 1 if the caller asks the limits of executions that it gets leased; absent: it gets grants
+--- @arg current 1 if the caller asks the limits of executions that it gets leased, and reads lines of members
+--- @arg with upstreams; absent: it gets grants and rows of those
 --- @ok claims; first ones: a line and the input (lib/execution/first_claims); others: a row
 --- @ok (lib/execution/claims); of others with limits, and if it does not ask: id, epoch, limits
 --- @event claimed | resumed
@@ -41,7 +42,7 @@ local function close(tag, call)
 end
 
 local function run(tag, args)
-  local request, worker, max, lease_ms, tenant, lanes_csv, capabilities, kinds, asks = unpack(args)
+  local request, worker, max, lease_ms, tenant, lanes_csv, capabilities, kinds, current = unpack(args)
   local now = clock.now(tag)
   local only = tenant ~= '' and tenant or nil
   -- Callers choose their request ids: one tenant's request must not count as a repetition of another's.
@@ -54,7 +55,7 @@ local function run(tag, args)
   local open = lanes.open(tag, wanted, now)
   local call = { request = request, worker = worker, lease_ms = tonumber(lease_ms), now = now }
   call.claimed, call.opened, call.granted = { 'ok' }, {}, {}
-  call.first = first_claims.open(request, worker, call.lease_ms, now, asks)
+  call.first = first_claims.open(request, worker, call.lease_ms, now, current)
   call.limited = grants.open(request, now)
   local ids = {}
   for _ = 1, left + MOST_PASSED_OVER do

@@ -7,7 +7,7 @@
 --- @event completed
 --- @flags allow-oom @owned items
 --- @requires lib/core/clock lib/core/keys lib/core/record lib/core/ownership lib/execution/lease
---- @requires lib/execution/finish lib/execution/plain_ends lib/stream/carried
+--- @requires lib/execution/finish lib/execution/plain_ends lib/stream/carried lib/graph/member_ends
 
 local OK = { 'ok' }
 
@@ -52,7 +52,10 @@ local function end_one(tag, args, i, has_brief, tenant, call)
   local refusal = tenant and ownership.execution(tag, id, tenant)
   if refusal then return refusal end
   local has_hash = not has_brief or unfold(tag, id, fence)
+  local is_related = has_hash and id:find('~', 1, true)
+  if is_related and member_ends.complete(call.members, id, fence, result, content_type, last) then return OK end
   if has_hash and plain_ends.complete(tag, id, fence, result, content_type, last, call) then return OK end
+  member_ends.write(call.members)
   return complete(tag, id, fence, result, content_type, last, call)
 end
 
@@ -68,9 +71,11 @@ local function run(tag, args, tenant)
     answers[n + 1] = ended and OK
   end
   plain_ends.write(call)
+  call.members = member_ends.open(tag, call.now, call.bounds)
   for n, i in ipairs(places) do
     answers[n + 1] = answers[n + 1] or end_one(tag, args, i, briefs[n], tenant, call)
   end
+  member_ends.write(call.members)
   plain_ends.close(tag, call)
   return answers
 end

@@ -7,7 +7,7 @@ local record = {}
 
 -- Fields that no end of an execution looks at, those that every record has, and those of limits. A record
 -- with no others is `plain`: most are, and their ends are short. `plain` is 1, or 2 of one with limits and
--- without tags.
+-- without tags, or 3 of a member of a graph that waits for nothing but the success of others.
 local PLAIN = {
   state = true, attempts = true, epoch = true, fence = true, worker = true, due = true, started = true,
   claimed = true, ended = true, born = true, tenant = true, lane = true, kind = true, requires = true,
@@ -16,6 +16,8 @@ local PLAIN = {
   result = true, content_type = true, steps = true, plain = true, streamed = true, pct = true,
   progress_at = true, view = true, limited = true, limits = true, grant = true,
 }
+
+local OF_MEMBER = { graph = true, ins = true, need = true, met = true, inputs = true }
 
 local TERMINAL = { completed = true, failed = true, cancelled = true, expired = true, skipped = true }
 
@@ -76,10 +78,11 @@ function record.unfold(tag, id, rec)
   setmetatable(rec, nil)
 end
 
---- Whether all names of a flat list of names and values are plain.
-function record.is_plain(flat)
+--- Whether all names of a flat list of names and values are plain, or those of a member.
+function record.is_plain(flat, of_member)
   for i = 1, #flat, 2 do
-    if not PLAIN[flat[i]] then return false end
+    local name = flat[i]
+    if not PLAIN[name] and not (of_member and OF_MEMBER[name]) then return false end
   end
   return true
 end
@@ -88,7 +91,7 @@ end
 function record.write(tag, id, rec, changes)
   record.unfold(tag, id, rec)
   local plain = rec.plain
-  if plain and plain ~= '0' and not record.is_plain(changes) then
+  if plain and plain ~= '0' and not record.is_plain(changes, plain == '3') then
     changes[#changes + 1] = 'plain'
     changes[#changes + 1] = '0'
   end

@@ -49,7 +49,7 @@ end
 
 --- Put an input into the fields of a record. One that does not fit is added to `inputs`, if given: keys and
 --- values, to be written together.
-local function put_input(tag, id, input, inputs, fields)
+function birth.put_input(tag, id, input, inputs, fields)
   if inputs and not record.is_inline(input) then
     local count = #inputs
     inputs[count + 1], inputs[count + 2] = keys.input(tag, id), input
@@ -105,15 +105,15 @@ function birth.store(tag, id, rec, item, input, inputs)
     fields[size + 1], fields[size + 2] = name, value
     size = size + 2
   end
-  put_input(tag, id, input, inputs, fields)
+  birth.put_input(tag, id, input, inputs, fields)
   if item.tagged then
     record.put_payload(keys.tags(tag, id), 'tags', cmsgpack.pack(item.tags), fields)
     index.add_tags(tag, id, rec, item.tags)
   end
   if item.limited then record.put_payload(keys.limits(tag, id), 'limits', item.limits, fields) end
-  if record.is_plain(fields) and not (item.limited and item.tagged) then
+  if record.is_plain(fields, rec.graph) and not (item.limited and (item.tagged or rec.graph)) then
     fields[#fields + 1] = 'plain'
-    fields[#fields + 1] = item.limited and '2' or '1'
+    fields[#fields + 1] = rec.graph and '3' or item.limited and '2' or '1'
   end
   server.call('HSET', keys.record(tag, id), unpack(fields))
 end

@@ -2,7 +2,7 @@
 --- that lib/graph/members.lua lists, and its edges as `outs` and `inns`, if it has any.
 --- @requires lib/limit/limits lib/core/stamps lib/core/keys lib/execution/birth lib/core/index
 --- @requires lib/execution/ready lib/core/settings lib/core/timers lib/graph/members lib/core/reply
---- @requires lib/core/record
+--- @requires lib/core/record lib/core/brief
 local enrol = {}
 
 local OF_MEMBER = { 'graph', 'ins', 'need', 'lax', 'losers', 'hears', 'inputs' }
@@ -47,6 +47,39 @@ local function compose_member(item, now, born, priority_us, staged)
   return rec
 end
 
+-- Fields of an item about which nothing is particular, with whether its record has them.
+local PLAIN = {
+  tenant = true, lane = true, kind = true, requires = true, retry = true, give_up = true, max_reclaims = true,
+  max_replays = true, trace = true, graph = true, ins = true, need = true, inputs = true,
+  id = false, outs = false, inns = false,
+}
+
+--- Write a new member about which nothing is particular; returns its record, of which the item is a part. Nil if
+--- it is another.
+local function store_plain(tag, item, born, staged, input, inputs)
+  local fields, size = {}, 0
+  for name, value in pairs(item) do
+    local kept = PLAIN[name]
+    if kept == nil then return nil end
+    if kept then
+      fields[size + 1], fields[size + 2] = name, value
+      size = size + 2
+    end
+  end
+  item.born, item.state = born, staged and 'staged' or item.ins and 'waiting_children' or 'waiting'
+  birth.put_input(tag, item.id, input, inputs, fields)
+  server.call(
+    'HSET', keys.record(tag, item.id), 'state', item.state, 'plain', '3', 'born', born, unpack(fields)
+  )
+  return item
+end
+
+local function put_ends(edges, name, ends)
+  if not ends then return end
+  edges[#edges + 1] = name
+  edges[#edges + 1] = cmsgpack.pack(ends)
+end
+
 --- List and start members that are not staged.
 local function admit(tag, made, now)
   local ready_now = {}
@@ -63,24 +96,27 @@ end
 function enrol.add(tag, graph, items, args, first, now, staged)
   local stamp, priority_us = stamps.next(tag, now), settings.priority_us(tag)
   local ruled = settings.has_rules(tag)
-  local made, scored, edges = {}, {}, {}
+  local made, scored, edges, inputs, memory = {}, {}, {}, {}, {}
   for n, item in ipairs(items) do
     if not staged or server.call('EXISTS', keys.record(tag, item.id)) == 0 then
-      local born = stamp + #made
+      local size = #made
+      local born, input = brief.stamp(stamp + size, memory), args[first + 2 * n - 2]
       if ruled then item.limits = limits.resolve(tag, item) end
-      local rec = compose_member(item, now, born, priority_us, staged)
-      birth.store(tag, item.id, rec, item, args[first + 2 * n - 2])
-      made[#made + 1] = { item.id, rec }
-      scored[2 * #made - 1], scored[2 * #made] = born, item.id
-      local key = members.key(graph, item.id)
-      for sign, ends in pairs({ ['>'] = item.outs, ['<'] = item.inns }) do
-        edges[#edges + 1] = sign .. key
-        edges[#edges + 1] = cmsgpack.pack(ends)
+      local rec = store_plain(tag, item, born, staged, input, inputs)
+      if not rec then
+        rec = compose_member(item, now, stamp + size, priority_us, staged)
+        birth.store(tag, item.id, rec, item, input, inputs)
       end
+      made[size + 1] = { item.id, rec }
+      scored[2 * size + 1], scored[2 * size + 2] = born, item.id
+      local key = members.key(graph, item.id)
+      put_ends(edges, '>' .. key, item.outs)
+      put_ends(edges, '<' .. key, item.inns)
     end
   end
   if #made == 0 then return 0 end
   stamps.take(tag, stamp + #made - 1)
+  if #inputs > 0 then server.call('MSET', unpack(inputs)) end
   server.call('ZADD', keys.graph_members(tag, graph), unpack(scored))
   if #edges > 0 then server.call('HSET', keys.graph_edges(tag, graph), unpack(edges)) end
   if not staged then admit(tag, made, now) end

@@ -86,6 +86,12 @@ function graphs.answered(tag, id, request)
   return nil
 end
 
+--- Notify a process when a graph ends, and when a cancel of it is done.
+function graphs.watch(tag, id, graph, process)
+  server.call('SADD', keys.graph_watchers(tag, id), process)
+  if not graph.watched then graphs.write(tag, id, graph, { 'watched', '1' }) end
+end
+
 local function wake_watchers(tag, id, graph)
   if not graph.watched then return end
   for _, process in ipairs(server.call('SMEMBERS', keys.graph_watchers(tag, id))) do

@@ -93,9 +93,12 @@ function members.barred(tag, rec)
   return mute == 'all' or (mute == 'pending' and not members.begun(rec))
 end
 
+--- How many results a call hands out, in number and bytes.
+function members.room() return { bytes = PASSED_BYTES, results = PASSED_RESULTS } end
+
 --- What an upstream passes on: input name, on, id, and unless that is left to be read later its
 --- state, content type, and result or the log entry of its end.
-local function pass(tag, id, name, on, room)
+function members.pass(tag, id, name, on, room)
   if room.results == 0 then return { name, on, id } end
   local state, result, content_type =
     unpack(server.call('HMGET', keys.record(tag, id), 'state', 'result', 'content_type'))
@@ -110,15 +113,15 @@ local function pass(tag, id, name, on, room)
   return { name, on, id, state, content_type or '', result or server.call('GET', keys.result(tag, id)) }
 end
 
---- The results of the upstreams of a claimed member.
-function members.passed(tag, id, rec)
-  local room = { bytes = PASSED_BYTES, results = PASSED_RESULTS }
-  local edges = members.ins(tag, rec.graph, members.key(rec.graph, id))
-  local passed = {}
+--- The results of the upstreams of a claimed member, after `first` if that is given.
+function members.passed(tag, id, graph, first)
+  local room = members.room()
+  local edges = members.ins(tag, graph, members.key(graph, id))
+  local passed = { first }
   for i = 1, #edges, 3 do
     if edges[i + 2] ~= '' then
-      local upstream = members.id(rec.graph, edges[i])
-      passed[#passed + 1] = pass(tag, upstream, edges[i + 2], edges[i + 1], room)
+      local upstream = members.id(graph, edges[i])
+      passed[#passed + 1] = members.pass(tag, upstream, edges[i + 2], edges[i + 1], room)
     end
   end
   return passed

@@ -2,6 +2,7 @@
 --- not, and a dependent whose join is decided starts or is skipped. A decided join may release
 --- upstreams: failures that it did not need no longer count, and losers are cancelled.
 --- @requires lib/core/keys lib/core/record lib/execution/finish lib/graph/members lib/graph/work
+--- @requires lib/graph/starts
 local resolve = {}
 
 -- A loser with more dependents than this is kept: examining them all would take too long.
@@ -89,11 +90,20 @@ function work.handlers.tell(list, item)
   if item.parked and upstream.told ~= item.offset then return nil end
   local edges = members.outs(list.tag, list.graph, members.key(list.graph, item.id))
   if is_muted(list, item) then edges = {} end
+  local batch = upstream.state == 'completed' and starts.new(list.tag)
   for i = 2 * item.offset + 1, #edges, 2 do
-    if list.left <= 0 then return (i - 1) / 2 end
+    if list.left <= 0 then
+      if batch then starts.write(batch) end
+      return (i - 1) / 2
+    end
     list.left = list.left - 1
-    tell_edge(list, item.id, upstream, edges[i + 1], members.id(list.graph, edges[i]))
+    local id = members.id(list.graph, edges[i])
+    if not (batch and not has_lost(list) and starts.meet(batch, id)) then
+      if batch then starts.write(batch) end
+      tell_edge(list, item.id, upstream, edges[i + 1], id)
+    end
   end
+  if batch then starts.write(batch) end
   if item.parked then server.call('HDEL', keys.record(list.tag, item.id), 'told') end
   return nil
 end
