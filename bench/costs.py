@@ -25,10 +25,10 @@ async def _fill(engine: Engine, count: int) -> None:
     items = [NewExecution(kind="bench") for _ in range(1_000)]
     for _ in range(count // 1_000):
         await engine.submit_many(items)
-    await _rest(engine)
+    await rest(engine)
 
 
-async def _rest(engine: Engine) -> None:
+async def rest(engine: Engine) -> None:
     """Wait until the server has rewritten its log: the fork beside it takes memory and time."""
 
     async def is_idle() -> bool:
