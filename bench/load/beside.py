@@ -29,7 +29,7 @@ def batches(count: int) -> Iterator[range]:
 
 def compared(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
     """Return figures of before and beside, side by side."""
-    figures = {}
+    figures: dict[str, float] = {}
     for name, value in before.items():
         figures |= {f"{name}: before": value, f"{name}: beside them": after[name]}
     return figures
