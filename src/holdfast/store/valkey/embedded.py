@@ -170,6 +170,9 @@ class EmbeddedServer:
                 f"appendfsync {self.fsync}",
                 # `holdfast restore --at` cuts the file at a time.
                 "aof-timestamp-enabled yes",
+                # A rewrite forks the server and writes beside it, which holds up calls. With the
+                # default of 64 MB, a small store with many writes would do so every few seconds.
+                "auto-aof-rewrite-min-size 256mb",
                 'save ""',
                 # A copy for a backup need not wait for other replicas.
                 "repl-diskless-sync-delay 0",
