@@ -36,6 +36,11 @@ class Meter:
         found = _FUNCTIONS.findall(await self._info("commandstats"))
         return sum(int(us) for _, us in found)
 
+    async def cpu(self) -> float:
+        """Return the seconds of processor that the server has used."""
+        found = re.findall(r"used_cpu_(?:sys|user):([\d.]+)", await self._info("cpu"))
+        return sum(float(seconds) for seconds in found)
+
     async def cost(self, count: int, work: Callable[[], Awaitable[object]]) -> float:
         """Return the microseconds in functions that a piece of work took for each of its things."""
         before = await self.us()

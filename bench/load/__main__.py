@@ -23,7 +23,7 @@ PARTS: dict[str, tuple[Part, int]] = {
     "suspended": (measure_suspended, 1_000_000),
     "sessions": (measure_sessions, 100_000),
 }
-FLOOD_S = 10
+FLOOD_S = 6
 
 
 async def measure(sizes: dict[str, int], flood_s: float, fsync: str) -> dict[str, Figures]:
@@ -49,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
     for name, (_, size) in PARTS.items():
         parser.add_argument(f"--{name}", type=int, default=size, help=f"{size:,}; 0 skips it")
-    parser.add_argument("--flood", type=float, default=FLOOD_S, help="seconds of it; 0 skips it")
+    parser.add_argument("--flood", type=float, default=FLOOD_S, help="seconds a round; 0 skips it")
     parser.add_argument("--fsync", default="always", choices=("always", "everysec", "no"))
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()

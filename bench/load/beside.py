@@ -1,9 +1,12 @@
-"""The life of executions beside something large: microseconds of the server for each call."""
+"""Calls beside something large: us of the server in batches, ms of single calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import time
+from collections.abc import Awaitable, Iterator
+from statistics import median, quantiles
+from typing import Any
 
 from bench.meter import Meter
 from holdfast.engine import Engine
@@ -15,6 +18,7 @@ ROUNDS = 10
 WARM_UP = 3
 LEASE_MS = 600_000
 AT_ONCE = 500
+SINGLE_CALLS = 500
 
 
 def batches(count: int) -> Iterator[range]:
@@ -23,7 +27,20 @@ def batches(count: int) -> Iterator[range]:
         yield range(first, min(first + AT_ONCE, count))
 
 
-async def costs_beside(engine: Engine) -> dict[str, float]:
+def compared(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """Return figures of before and beside, side by side."""
+    figures: dict[str, float] = {}
+    for name, value in before.items():
+        figures |= {f"{name}: before": value, f"{name}: beside them": after[name]}
+    return figures
+
+
+async def measure_beside(engine: Engine) -> dict[str, float]:
+    """Return what calls cost the server, and how long callers wait for them."""
+    return await _costs(engine) | await _latencies(engine)
+
+
+async def _costs(engine: Engine) -> dict[str, float]:
     """Return us per execution of create, claim and complete."""
     meter = Meter(engine)
     items = [NewExecution(kind=KIND) for _ in range(BATCH)]
@@ -42,4 +59,27 @@ async def costs_beside(engine: Engine) -> dict[str, float]:
             for name, work in zip(figures, works, strict=True):
                 us = await meter.cost(BATCH, work)
                 figures[name] += us / ROUNDS if number >= WARM_UP else 0
-    return {f"{name} beside them, us": us for name, us in figures.items()}
+    return {f"{name}, us": us for name, us in figures.items()}
+
+
+async def _latencies(engine: Engine) -> dict[str, float]:
+    """Return percentiles of ms until a single call is answered."""
+    took: dict[str, list[float]] = {}
+
+    async def timed(name: str, call: Awaitable[Any]) -> Any:
+        started = time.perf_counter()
+        answer = await call
+        took.setdefault(name, []).append((time.perf_counter() - started) * 1000)
+        return answer
+
+    async with engine.claimer(worker="bench", kinds=(KIND,)) as claimer:
+        for _ in range(SINGLE_CALLS):
+            await timed("submit", engine.submit(KIND))
+            (claim,) = await timed("claim", claimer.claim(1, LEASE_MS))
+            await timed("complete", engine.complete(claim.id, claim.lease))
+            await timed("describe", engine.describe(claim.id))
+    figures = {}
+    for name, values in took.items():
+        figures[f"a {name}, p50 ms"] = median(values)
+        figures[f"a {name}, p99 ms"] = quantiles(values, n=100)[98]
+    return figures

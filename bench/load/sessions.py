@@ -9,7 +9,9 @@ from statistics import median, quantiles
 import msgspec
 
 from bench.conversations import NAME, message
-from bench.load.beside import LEASE_MS, batches
+from bench.costs import rest
+from bench.load.beside import LEASE_MS, batches, compared, measure_beside
+from bench.load.suspended import idle
 from bench.meter import Meter
 from holdfast import App, Chat, WorkerSettings
 from holdfast.engine import Engine
@@ -25,20 +27,24 @@ async def measure_sessions(engine: Engine, store: str, count: int) -> dict[str, 
     meter = Meter(engine)
     async with _conversing(store) as talking:
         before = await _turns(talking, "first", min(TURNS, count))
-    used = await meter.used()
+    beside = await measure_beside(engine)
+    used, started = await meter.used(), time.perf_counter()
     await _open(engine, count)
-    figures = {"bytes per session of 2 lines": (await meter.used() - used) / count}
+    figures = {"seconds to open them": time.perf_counter() - started}
+    figures["bytes per session of 2 lines"] = (await meter.used() - used) / count
+    await rest(engine)
     async with _conversing(store) as talking:
         after = await _turns(talking, "second", min(TURNS, count))
     for name, took in (("before", before), ("beside them", after)):
-        figures[f"turn {name}, p50 ms"] = median(took)
-        figures[f"turn {name}, p99 ms"] = quantiles(took, n=100)[98]
+        figures[f"a turn, p50 ms: {name}"] = median(took)
+        figures[f"a turn, p99 ms: {name}"] = quantiles(took, n=100)[98]
+    figures |= compared(beside, await measure_beside(engine))
     figures["first page of 50, p50 ms"] = await _pages(engine, follow=False)
     figures["further pages of 50, p50 ms"] = await _pages(engine, follow=True)
     figures["longest call of the store in a list, ms"] = await meter.longest(
         lambda: _pages(engine, follow=True)
     )
-    return figures
+    return figures | await idle(meter, store)
 
 
 class _conversing:  # noqa: N801 - used like a function

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
-from bench.load.beside import AT_ONCE, LEASE_MS, batches, costs_beside
+from bench.costs import rest
+from bench.load.beside import AT_ONCE, LEASE_MS, batches, compared, measure_beside
 from bench.meter import Meter
 from holdfast.engine import Engine, open_engine
 from holdfast.model.executions import Claim, NewExecution
@@ -12,18 +14,20 @@ from holdfast.model.waitpoints import NewSignal, NewWaitpoint
 
 KIND = "asks"
 SIGNALS = 500
-IDLE_S = 5.0
+IDLE_S = 10.0
 TIMEOUT_MS = 86_400_000
 
 
 async def measure_suspended(engine: Engine, store: str, count: int) -> dict[str, float]:
     """Suspend executions on an empty store and measure beside them."""
     meter = Meter(engine)
-    before = await costs_beside(engine)
-    used = await meter.used()
+    before = await measure_beside(engine)
+    used, started = await meter.used(), time.perf_counter()
     ids = await _suspend(engine, count)
-    figures = {"bytes per suspended": (await meter.used() - used) / count}
-    figures |= await costs_beside(engine)
+    figures = {"seconds to suspend them": time.perf_counter() - started}
+    figures["bytes per suspended"] = (await meter.used() - used) / count
+    await rest(engine)
+    figures |= compared(before, await measure_beside(engine))
     some = ids[:: max(1, count // SIGNALS)][:SIGNALS]
     figures["signal, us"] = await meter.cost(len(some), lambda: _signal(engine, some))
 
@@ -37,13 +41,20 @@ async def measure_suspended(engine: Engine, store: str, count: int) -> dict[str,
     figures["claim and complete what was signalled, us"] = await meter.cost(len(some), resume)
     figures["list 50, us"] = await meter.cost(1, lambda: engine.list(limit=50))
     figures["count, us"] = await meter.cost(1, engine.count)
+    return figures | await idle(meter, store)
+
+
+async def idle(meter: Meter, store: str) -> dict[str, float]:
+    """Return what a process with maintenance costs while nothing happens."""
     async with open_engine(store):
-        calls = await meter.calls()
-        figures["busy while idle, us a second"] = await meter.cost(
-            int(IDLE_S), lambda: asyncio.sleep(IDLE_S)
-        )
-        figures["function calls while idle, a second"] = (await meter.calls() - calls) / IDLE_S
-    return figures | {f"{name}, before": us for name, us in before.items()}
+        calls, cpu, own = await meter.calls(), await meter.cpu(), time.process_time()
+        us = await meter.cost(1, lambda: asyncio.sleep(IDLE_S))
+        return {
+            "idle: function calls a second": (await meter.calls() - calls) / IDLE_S,
+            "idle: us in functions a second": us / IDLE_S,
+            "idle: processor of the store, %": (await meter.cpu() - cpu) / IDLE_S * 100,
+            "idle: processor of the process, %": (time.process_time() - own) / IDLE_S * 100,
+        }
 
 
 async def _suspend(engine: Engine, count: int) -> list[str]:

@@ -8,7 +8,7 @@ import time
 from statistics import median
 
 from bench.http import Connection, serving
-from bench.load.beside import batches, costs_beside
+from bench.load.beside import batches, compared, measure_beside
 from bench.meter import Meter
 from holdfast.engine import Engine
 
@@ -19,7 +19,7 @@ ROUNDS = 10
 async def measure_workers(engine: Engine, store: str, count: int) -> dict[str, float]:
     """Register workers on an empty store and measure beside them."""
     meter = Meter(engine)
-    before = await costs_beside(engine)
+    before = await measure_beside(engine)
     used = await meter.used()
     await _beat_all(engine, count, busy=0)
     figures = {"bytes per worker": (await meter.used() - used) / count}
@@ -39,8 +39,8 @@ async def measure_workers(engine: Engine, store: str, count: int) -> dict[str, f
     figures["list, p50 ms"] = median(took)
     figures["page of 50 over HTTP, p50 ms"] = await _page(store)
     figures["`holdfast workers`, ms"] = await _command(store)
-    after = await costs_beside(engine)
-    return figures | after | {f"{name}, before": us for name, us in before.items()}
+    after = await measure_beside(engine)
+    return figures | compared(before, after)
 
 
 async def _beat_all(engine: Engine, count: int, *, busy: int) -> None:

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 from tests.acceptance.test_cli import (
+    SHOP,
     TIMEOUT_S,
     Background,
     asked,
@@ -17,6 +18,13 @@ from tests.acceptance.test_cli import (
 )
 
 _STARTED = "holdfast is running shop:app"
+_FROZEN = """
+import gc
+
+@app.task
+def frozen() -> int:
+    return gc.get_freeze_count()
+"""
 
 
 async def _hold(folder: Path, worker: Background) -> tuple[str, Path]:
@@ -39,6 +47,14 @@ async def test_sigterm_drains_what_runs(tmp_path: Path) -> None:
         assert worker.process.wait(TIMEOUT_S) == 0
     assert asked("result", held, folder=tmp_path)["result"] == "released"
     assert len(asked("show", held, folder=tmp_path)["attempts"]) == 1
+
+
+async def test_a_worker_does_not_search_its_modules_for_garbage(tmp_path: Path) -> None:
+    """What is loaded when it starts to claim is left out, so tasks do not wait for a search."""
+    write_shop(tmp_path, SHOP + _FROZEN)
+    with background(["worker", "shop:app"], tmp_path):
+        made = asked("submit", "frozen", folder=tmp_path)["id"]
+        assert asked("result", made, "--wait", "30", folder=tmp_path)["result"] > 10_000
 
 
 async def test_a_second_signal_gives_the_work_back_at_once(tmp_path: Path) -> None:

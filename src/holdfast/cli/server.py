@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 import uvloop
 
+from holdfast.cli.process import garbage
 from holdfast.cli.process.member import Member, following, number_of
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED
@@ -253,6 +254,7 @@ def _serve(
                 output.say(f"  docs     {url}/docs")
         if member is not None:
             member.report()
+        garbage.leave_out_what_is_loaded()
 
     if "http" in parts:
         work = run(store, settings, maintenance="maintenance" in parts, announce=announce)

@@ -86,6 +86,32 @@ async def test_every_write_is_on_disk_by_default(tmp_path: Path) -> None:
         }
 
 
+def _asks_for_huge_pages(pid: int) -> bool:
+    lines = Path(f"/proc/{pid}/smaps").read_text().splitlines()
+    return any(" hg" in line for line in lines if line.startswith("VmFlags:"))
+
+
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(
+    not _HUGE_PAGES.exists() or "[madvise]" not in _HUGE_PAGES.read_text(),
+    reason="this system gives no huge pages to programs that ask for them",
+)
+async def test_the_server_asks_for_huge_pages(tmp_path: Path) -> None:
+    """Its memory is marked for them, so calls stay fast when what they touch is spread widely."""
+    async with open_store(f"embedded://{tmp_path}"):
+        assert _asks_for_huge_pages(_pid(tmp_path))
+
+
+async def test_a_small_store_is_not_rewritten(tmp_path: Path) -> None:
+    """Rewrites hold up calls, so the log grows to more than the server's default first."""
+    async with open_store(f"embedded://{tmp_path}") as store:
+        name = "auto-aof-rewrite-min-size"
+        config = await store.client.call(["CONFIG", "GET", name])
+    assert config == {name.encode(): str(256 * 1024 * 1024).encode()}
+
+
 async def test_a_client_without_the_password_is_refused(tmp_path: Path) -> None:
     """Another user of the machine cannot read the store through its port."""
     async with _engine(tmp_path):

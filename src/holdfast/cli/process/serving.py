@@ -13,7 +13,7 @@ from pathlib import Path
 import uvloop
 
 from holdfast.api import Engine
-from holdfast.cli.process import banner
+from holdfast.cli.process import banner, garbage
 from holdfast.cli.process.member import Member, following
 from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError
@@ -61,6 +61,7 @@ def serve(target: str, app: App, settings: WorkerSettings, how: Serving) -> bool
                 banner.show(target, app, worker, how, url=url)
                 if how.member is not None:
                     how.member.report()
+                garbage.leave_out_what_is_loaded()
 
             @contextlib.asynccontextmanager
             async def beside() -> AsyncIterator[None]:

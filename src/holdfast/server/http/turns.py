@@ -21,7 +21,7 @@ TURN = "holdfast.turn"
 #: Calls that start in one turn of the loop.
 AT_ONCE = 8
 #: Calls of one caller that are at work at a time, while there are other callers.
-SHARE = 16
+SHARE = 8
 #: How long a caller counts after its last call.
 PRESENT_S = 1.0
 #: A call that takes longer does not count as one at work.
