@@ -141,12 +141,12 @@ HELLO: list[tuple[str, int | None, str]] = [("in", None, "a"), ("out", 1, "red: 
     ("lines", "problem"),
     [
         ([*HELLO, ("in", None, "b"), ("out", 3, "red: bye b")], ""),
-        ([*HELLO, ("in", None, "b"), ("out", 3, "blue: bye b")], "should be one of"),
+        ([*HELLO, ("in", None, "b"), ("out", 3, "gold: bye b")], "should be one of"),
         ([*HELLO, ("out", 1, "red: hello a")], "should be one of"),
         ([*HELLO, ("in", None, "a"), ("out", 3, "red: bye a")], "delivered twice"),
         ([*HELLO, ("in", None, "b"), ("out", 3, "red: bye b"), ("out", 1, APOLOGY)], "side by"),
         ([*HELLO, ("in", None, "b")], "has not ended"),
-        ([*HELLO, ("out", 1, APOLOGY), ("in", None, "b"), ("out", 4, "blue: hello b")], ""),
+        ([*HELLO, ("out", 1, APOLOGY), ("in", None, "b"), ("out", 4, "gold: hello b")], ""),
     ],
 )
 def test_a_conversation_with_a_wrong_answer_is_found(

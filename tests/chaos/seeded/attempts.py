@@ -15,14 +15,14 @@ from holdfast.model.session_keys import session_of
 from tests.chaos.seeded.history import Ledger, Note
 
 
-def judge(ledger: Ledger, replayed: set[str]) -> Iterator[str]:
-    """Return what is wrong; executions that were replayed may have other steps afterwards."""
+def judge(ledger: Ledger, reborn: set[str]) -> Iterator[str]:
+    """Return what is wrong; executions that may have begun again may have other steps then."""
     notes: dict[str, list[Note]] = defaultdict(list)
     for note in ledger.notes:
         notes[note.execution].append(note)
     for execution, own in notes.items():
         yield from _one_holder(execution, own)
-        if execution not in replayed:
+        if execution not in reborn:
             yield from _steps(execution, own)
     yield from _one_turn(notes)
 

@@ -263,8 +263,9 @@ class _Run:
         for text in violations(dump, self._clock.now_ms):
             yield text
         self._doubt_acks()
-        replayed = {call.key for call in self._verdict.history.of("replay")}
-        for text in attempts.judge(self._verdict.ledger, replayed):
+        # An execution that was archived and removed is created again by a call that is repeated.
+        reborn = {call.key for call in self._verdict.history.of("replay", "archived")}
+        for text in attempts.judge(self._verdict.ledger, reborn):
             yield text
         for workload in self._workloads:
             async for text in workload.check(self._engine, dump):

@@ -25,7 +25,8 @@ from tests.chaos.seeded.workload.sessions import answered, transcripts
 from tests.chaos.seeded.workload.workload import UNENDED, Dump, Workload, encode
 from tests.support import deployments, hosting
 
-REVISIONS = ("red", "blue", "gold")
+#: Ids of revisions are those of the whole store: other workloads have others.
+REVISIONS = ("red", "gold", "teal")
 _WAITS_MS = (0, 0, 0, 400)
 #: A revision in one of these states can be warmed up.
 _COLD = (Lifecycle.STAGED, Lifecycle.INACTIVE, Lifecycle.FAILED)
