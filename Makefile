@@ -61,8 +61,8 @@ fmt: $(READY) ## format the code and fix what can be fixed
 bench: $(READY) ## measure all, or PARTS="SDK graphs"; prints a table, writes bench/results/latest.json
 	@$(BIN)/python -m bench.run $(PARTS)
 
-chaos: $(READY) ## random faults: SEEDS=n fresh ones, or SEED=n again; TOPOLOGY=single|pair|cluster
-	@$(BIN)/python -m tests.chaos.seeded $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),30)) $(if $(TOPOLOGY),--topology $(TOPOLOGY))
+chaos: $(READY) ## random faults: SEEDS=n fresh ones, or SEED=n again; TOPOLOGY=single|pair|cluster; AT_ONCE=n
+	@$(BIN)/python -m tests.chaos.seeded $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),30)) $(if $(TOPOLOGY),--topology $(TOPOLOGY)) $(if $(AT_ONCE),--at-once $(AT_ONCE))
 
 lock: $(READY) ## pin the Lua library's digest, with a new release if it moved
 	@$(BIN)/python tools/check_lua.py --write

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from holdfast.host.flows.declaring import APOLOGY
+from holdfast.model.moments import from_ms
 from holdfast.model.queues import GroupStats
+from holdfast.model.session_keys import SessionKey, session_of
+from holdfast.model.sessions import Entry
 from holdfast.store.store import Store
 from tests.chaos.seeded import attempts, schedule, table
 from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.evidence import Evidence
 from tests.chaos.seeded.faults import FAULTS
 from tests.chaos.seeded.history import Call, History, Ledger, Note, Status, happened
-from tests.chaos.seeded.seed import Verdict
-from tests.chaos.seeded.workload import queues, splits, streams, tasks
+from tests.chaos.seeded.verdict import Verdict, Waiting
+from tests.chaos.seeded.workload import (
+    flows,
+    queues,
+    replies,
+    sessions,
+    splits,
+    streams,
+    tasks,
+)
 
 OK, FAILED, UNKNOWN = Status.OK, Status.FAILED, Status.UNKNOWN
 
@@ -64,7 +77,7 @@ def test_what_happened_is_known_by_the_best_answer() -> None:
     ("state", "cancels", "problem"),
     [
         (b"completed", [], ""),
-        (b"waiting", [], "never ended"),
+        (b"waiting", [], "has not ended"),
         (b"failed", [], "never should"),
         (b"cancelled", [], "nobody did that"),
         (b"cancelled", [UNKNOWN], ""),
@@ -104,6 +117,87 @@ def test_a_generation_that_goes_back_is_found() -> None:
     # The repeated call has the answer of the first one, which was under way with the other.
     assert splits._order([one, two, split("a", 2.1, 2.2, 5)]) == []
     assert splits._order([one, two, split("c", 2.1, 2.2, 5)]) == ["generation 5 came after 6"]
+
+
+def entries(*lines: tuple[str, int | None, str]) -> list[Entry]:
+    """Return a transcript: directions, turns and texts."""
+    return [
+        Entry(
+            number=number,
+            at=from_ms(0),
+            direction=cast("Any", direction),
+            payload=f'{{"text": "{text}"}}'.encode(),
+            turn=turn,
+            delivery="sent",
+        )
+        for number, (direction, turn, text) in enumerate(lines, 1)
+    ]
+
+
+HELLO: list[tuple[str, int | None, str]] = [("in", None, "a"), ("out", 1, "red: hello a")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ([*HELLO, ("in", None, "b"), ("out", 3, "red: bye b")], ""),
+        ([*HELLO, ("in", None, "b"), ("out", 3, "gold: bye b")], "should be one of"),
+        ([*HELLO, ("out", 1, "red: hello a")], "should be one of"),
+        ([*HELLO, ("in", None, "a"), ("out", 3, "red: bye a")], "delivered twice"),
+        ([*HELLO, ("in", None, "b"), ("out", 3, "red: bye b"), ("out", 1, APOLOGY)], "side by"),
+        ([*HELLO, ("in", None, "b")], "has not ended"),
+        ([*HELLO, ("out", 1, APOLOGY), ("in", None, "b"), ("out", 4, "gold: hello b")], ""),
+    ],
+)
+def test_a_conversation_with_a_wrong_answer_is_found(
+    lines: list[tuple[str, int | None, str]], problem: str
+) -> None:
+    """Another revision, a second answer, a message twice, turns side by side; not an apology."""
+    found = list(flows.judge(entries(*lines)))
+    assert any(problem in text for text in found) if problem else found == []
+
+
+def test_an_answer_that_is_not_in_the_transcript_is_found() -> None:
+    """What a caller was answered is what the session has, and what it sent is there."""
+    (reply,) = entries(("out", 1, "red: hello a"))
+    answer = SimpleNamespace(done=True, replies=[reply])
+    calls = {"a": [Call("p0", "handle", "a", 0.0, {}, 1.0, OK, answer=answer)]}
+    assert list(flows.judge_answers(calls, {"a": ["red: hello a"]})) == []
+    assert "transcript has" in next(iter(flows.judge_answers(calls, {"a": ["red: bye a"]})))
+    assert "is lost" in next(iter(flows.judge_answers(calls, {})))
+
+
+def test_a_reply_that_is_missing_or_out_of_order_is_found() -> None:
+    """A session says one reply to each message, in their order."""
+    assert sessions._judge(entries(("in", None, "a"), ("out", 1, "re a"))) == []
+    assert "has not ended" in sessions._judge(entries(("in", None, "a")))[0]
+    twice = entries(("in", None, "a"), ("out", 1, "re a"), ("out", 1, "re a"))
+    assert sessions._judge(twice) == ["heard ['a'], said ['re a', 're a']"]
+
+
+def test_a_reply_that_arrives_otherwise_than_it_was_written_is_found() -> None:
+    """A repeated one is the same; none comes before the one before it, and none is missing."""
+    lines = entries(("out", 1, "re a"), ("out", 1, "re b"))
+    one, two = note("sent", 0, 1.0, "s:1", "re a"), note("sent", 0, 2.0, "s:2", "re b")
+    assert list(replies.judge(lines, [one, two, one])) == []
+    assert "in the order [2, 1]" in next(replies.judge(lines, [two, one]))
+    assert "did not arrive" in next(replies.judge(lines, [one]))
+    other = note("sent", 0, 3.0, "s:1", "re x")
+    assert "arrived as" in next(replies.judge(lines, [one, two, other]))
+
+
+def test_turns_of_a_session_that_overlap_are_found() -> None:
+    """An execution of a session records nothing once the next one has begun."""
+    session = SessionKey(conversation="c", user="u", endpoint="e").id
+    assert session_of(f"{session}~1") == session
+    own = [
+        Note("began", f"{session}~1", 1, 1.0, 1.0),
+        Note("ran", f"{session}~1", 1, 4.0, 4.0, "s"),
+        Note("stepped", f"{session}~1", 1, 4.0, 5.0, "s", "v"),
+    ]
+    assert judged(*own, Note("began", f"{session}~2", 1, 6.0, 6.0)) == []
+    overlapping = judged(*own, Note("began", f"{session}~2", 1, 3.0, 3.0))
+    assert "recorded s after" in overlapping[0]
 
 
 def test_a_lost_frame_is_found() -> None:
@@ -153,26 +247,48 @@ def test_a_failing_seed_keeps_what_explains_it(tmp_path: Path) -> None:
 
 
 def test_a_seed_on_a_starved_machine_has_no_verdict() -> None:
-    unfinished = Verdict(schedule.draw(7, "pair"), problems=["work did not end: TimeoutError"])
-    assert "1 VIOLATIONS" in str(unfinished)
-    unfinished.stalled_s = 5.0
-    assert "STARVED for 5 s" in str(unfinished)
-    assert list(table.parse([str(unfinished)])) == []
-    lost = Verdict(schedule.draw(7, "pair"), problems=["tasks: lost"], stalled_s=5.0)
-    assert "1 VIOLATIONS" in str(lost)
+    """Work that did not end is not wrong by itself, and a machine without time explains it."""
+    late = ["work did not end: TimeoutError", "tasks: execution x has not ended: it is active"]
+    unfinished = Verdict(schedule.draw(7, "pair"), problems=late)
+    assert "UNFINISHED (stalled 0.0 s, waited 0%)" in str(unfinished)
+    assert unfinished.is_wrong
+    for stalled_s, waited in ((5.0, 0.0), (0.0, 0.5)):
+        verdict = replace(unfinished, stalled_s=stalled_s, waited=waited)
+        assert "STARVED (" in str(verdict)
+        assert not verdict.is_wrong
+        assert [line.is_unfinished for line in table.parse([str(verdict)])] == [True]
+
+
+@pytest.mark.parametrize(
+    "problems",
+    [["tasks: lost"], ["work did not end: TimeoutError", "tasks: lost"], ["broke off: KeyError"]],
+)
+def test_a_starved_machine_excuses_nothing_else(problems: list[str]) -> None:
+    """What is lost or broken is a violation, however busy the machine was."""
+    wrong = Verdict(schedule.draw(7, "pair"), problems=problems, stalled_s=5.0)
+    assert f"{len(problems)} VIOLATIONS" in str(wrong)
+    assert wrong.is_wrong
+
+
+def test_waits_for_a_processor_are_counted() -> None:
+    """Waiting is a share of the time, and none for a process that is gone."""
+    assert 0.0 <= Waiting([0]).share < 1.0
 
 
 def test_the_table_counts_seeds_calls_and_faults() -> None:
     good = Verdict(schedule.draw(7, "pair"), calls=Counter(ok=40, failed=2, unknown=1))
     bad = Verdict(schedule.draw(8, "single"), calls=Counter(ok=10), problems=["lost"])
-    lines = list(table.parse([str(good), "    a problem", str(bad)]))
+    late = Verdict(schedule.draw(9, "pair"), problems=["work did not end: TimeoutError"])
+    lines = list(table.parse([str(good), "    a problem", str(bad), str(late)]))
     assert [(line.seed, line.topology, line.ok, line.is_right) for line in lines] == [
         (7, "pair", 40, True),
         (8, "single", 10, False),
+        (9, "pair", 0, False),
     ]
     assert lines[0].faults == {name for _, name in good.schedule.faults}
     rendered = list(table.render(lines))
-    assert "| seeds | 1 | 1 | 0 |" in rendered
+    assert "| seeds with a verdict | 1 | 1 | 0 |" in rendered
+    assert "| seeds without a verdict | 0 | 1 | 0 |" in rendered
     assert "| seeds with violations | 1 | 0 | 0 |" in rendered
     assert "| calls acknowledged | 10 | 40 | 0 |" in rendered
 

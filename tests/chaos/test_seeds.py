@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("chaos")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("kind", "fixed"),
-    [(Single, (5,)), (Pair, (2,)), (Cluster, (443_731,))],
+    [(Single, (11,)), (Pair, (2,)), (Cluster, (443_803,))],
     ids=["single", "pair", "cluster"],
 )
 async def test_nothing_that_was_acknowledged_is_lost(
@@ -26,7 +26,8 @@ async def test_nothing_that_was_acknowledged_is_lost(
 ) -> None:
     """Whatever struck: see `tests/chaos/seeded`. `make chaos SEED=n` runs one again.
 
-    Failovers of a cluster take long on a busy machine, so that has no fresh seed here.
+    The fixed seeds kill and pause hosts of packs. Failovers of a cluster take long on a busy
+    machine, so that has no fresh seed here, but a slot that moves.
     """
     fresh = secrets.randbelow(1_000_000)
     print(f"fresh seed {fresh}")
@@ -34,4 +35,4 @@ async def test_nothing_that_was_acknowledged_is_lost(
     async with open_topology(kind, Random(fresh)) as topology:
         for number in seeds:
             verdict = await seed.run(draw(number, kind.name), topology)
-            assert verdict.problems == [], str(verdict.schedule)
+            assert not verdict.is_wrong, "\n".join([str(verdict.schedule), *verdict.problems])

@@ -59,10 +59,16 @@ class Command:
         """End the command without warning."""
         self.send_signal(signal.SIGKILL)
 
+    def _has_news(self, timeout: float | None) -> bool:
+        # Unlike `select`, it takes descriptors above 1024: `make chaos` has many connections.
+        poll = select.poll()
+        poll.register(self._connection, select.POLLIN)
+        return bool(poll.poll(None if timeout is None else timeout * 1000))
+
     def look(self, timeout: float | None) -> None:
         """Wait until the command has ended, or for a while."""
         with self._lock:
-            if self.returncode is None and select.select([self._connection], [], [], timeout)[0]:
+            if self.returncode is None and self._has_news(timeout):
                 self.returncode = int(self._lines.readline())
                 self._lines.close()
                 self._connection.close()

@@ -24,8 +24,8 @@ from tests.chaos.seeded.workload import WORKLOADS
 SETTINGS = StoreSettings(
     fake_clock=True, call_timeout_ms=30_000, boot_timeout_ms=30_000, codec=None
 )
-#: These need object storage, or deployments of packs.
-_WITHOUT = ("archives", "leases", "splits")
+#: These need object storage, deployments of packs, or workers of one version alone.
+_WITHOUT = ("archives", "flows", "leases", "replies", "splits")
 #: These judge a thing as a whole, so only the clients of one process may use it.
 _WHOLE = ("budgets", "queues", "schedules")
 #: A client rests after each call, and longer on a machine that is busy: else work would pile up.

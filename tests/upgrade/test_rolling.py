@@ -1,4 +1,7 @@
-"""Workers, servers and clients of two versions on one store: an upgrade, then a way back."""
+"""Workers, servers and clients of two versions on one store: an upgrade, then a way back.
+
+The store is one server, or a cluster of three primaries.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,8 @@ import os
 import pickle
 import re
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ from holdfast.engine import Engine, open_engine
 from holdfast.store.valkey import library
 from holdfast.store.verify.checking import violations
 from holdfast.testing.polling import wait_for
-from holdfast.testing.servers import TestServer, start_server
+from holdfast.testing.servers import TestServer, start_cluster, start_server
 from tests.chaos.seeded import attempts
 from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.history import Ledger
@@ -47,10 +49,15 @@ _OWN_DOING = {
 } - _UNDESERVED
 
 
-@pytest.fixture(scope="module")
-def server() -> Any:
-    with start_server() as running:
-        yield running
+@pytest.fixture(params=["single", "cluster"])
+def nodes(request: pytest.FixtureRequest) -> Iterator[list[TestServer]]:
+    """The servers of the store."""
+    if request.param == "cluster":
+        with start_cluster() as running:
+            yield running
+    else:
+        with start_server() as alone:
+            yield [alone]
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +66,17 @@ def old_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def fleet(server: TestServer, old_tree: Path, tmp_path: Path) -> AsyncIterator[Fleet]:
-    store = f"valkey://127.0.0.1:{server.port}?prefix=hf&partitions=4"
+async def fleet(nodes: list[TestServer], old_tree: Path, tmp_path: Path) -> AsyncIterator[Fleet]:
+    scheme = "valkey" if len(nodes) == 1 else "valkey-cluster"
+    places = ",".join(f"127.0.0.1:{node.port}" for node in nodes)
+    store = f"{scheme}://{places}?prefix=hf&partitions=4"
     with contextlib.ExitStack() as stack:
         yield Fleet(store, tmp_path, {OLD: old_tree, NEW: ROOT}, stack)
 
 
-async def test_an_upgrade_and_the_way_back_lose_nothing(fleet: Fleet, server: TestServer) -> None:
+async def test_an_upgrade_and_the_way_back_lose_nothing(
+    fleet: Fleet, nodes: list[TestServer]
+) -> None:
     """All calls are answered while versions change, and all that was acknowledged is there."""
     old_host, old_url = await fleet.host(OLD, "old-host")
     old = await fleet.clients(OLD, "o")
@@ -73,11 +84,12 @@ async def test_an_upgrade_and_the_way_back_lose_nothing(fleet: Fleet, server: Te
     await old.ask("start", "near")
     await old.ask("start", old_url)
     await _answered(old)
-    before = _release(server)
+    (before,) = _releases(nodes)
 
     # The first process of the new version replaces the library while calls run.
     new_host, new_url = await fleet.host(NEW, "new-host")
-    assert before <= _release(server) == library.load().release
+    assert before <= library.load().release
+    assert _releases(nodes) == {library.load().release}
     new = await fleet.others(NEW, "n")
     await new.ask("start", "near")
     await new.ask("start", new_url)
@@ -95,7 +107,7 @@ async def test_an_upgrade_and_the_way_back_lose_nothing(fleet: Fleet, server: Te
     await new.ask("stop", new_url)
     await new_host.drain()
     await _answered(old, new)
-    assert _release(server) == library.load().release
+    assert _releases(nodes) == {library.load().release}
 
     for clients, places in ((old, ("near", old_url)), (new, ("near",))):
         for place in places:
@@ -103,7 +115,7 @@ async def test_an_upgrade_and_the_way_back_lose_nothing(fleet: Fleet, server: Te
     async with open_engine(fleet.store, SETTINGS, maintenance=False) as engine:
         await _drain(engine, old, new)
     await old_host.drain()
-    problems = await _problems(fleet, server, old, new)
+    problems = await _problems(fleet, nodes, old, new)
     assert problems == [], "\n".join(problems)
 
 
@@ -143,9 +155,9 @@ async def _left(engine: Engine) -> Counter[str]:
     return left
 
 
-async def _problems(fleet: Fleet, server: TestServer, *members: Member) -> list[str]:
+async def _problems(fleet: Fleet, nodes: list[TestServer], *members: Member) -> list[str]:
     """Return what is wrong with the store, the attempts, and the answers of clients."""
-    dump = dump_keys([server], "hf")
+    dump = dump_keys(nodes, "hf")
     path = fleet.folder / "dump"
     path.write_bytes(pickle.dumps(dump))
     found = list(violations(dump))
@@ -160,8 +172,11 @@ async def _problems(fleet: Fleet, server: TestServer, *members: Member) -> list[
     return [*found, *attempts.judge(ledger, replayed)]
 
 
-def _release(server: TestServer) -> int:
-    """Return the release of the library that is loaded."""
-    with server.raw() as client:
-        listed: Any = client.execute_command("FUNCTION", "LIST", "LIBRARYNAME", library.NAME)
-    return int(re.findall(r"hf_revision_(\d+)_", repr(listed))[0])
+def _releases(nodes: list[TestServer]) -> set[int]:
+    """Return the releases of the libraries that servers have loaded."""
+    found = set()
+    for node in nodes:
+        with node.raw() as client:
+            listed = client.execute_command("FUNCTION", "LIST", "LIBRARYNAME", library.NAME)
+        found |= {int(release) for release in re.findall(r"hf_revision_(\d+)_", repr(listed))}
+    return found

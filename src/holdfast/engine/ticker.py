@@ -27,6 +27,8 @@ class Ticker(TimerLoop):
         self._courier = courier
 
     async def _tick(self, place: str) -> float:
+        if place == self._store.global_tag:
+            await self._store.loader.keep()
         fired, sleep_ms = await self._store.timers.tick(place, TIMERS_IN_TICK)
         if fired and self._courier is not None:
             self._courier.poke(place)

@@ -326,9 +326,8 @@ class Executions(Domain):
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
     ) -> list[Claim]:
         """Lease admitted executions, and hold back the others, leased or not."""
-        args = verdict_args(verdicts)
-        head = (wanted.request, wanted.worker, str(wanted.lease_ms))
-        rows = await self._call.write("hf_execution_activate_many", tag, *head, *args)
+        args = (wanted.request, wanted.worker, str(wanted.lease_ms), *verdict_args(verdicts))
+        rows = await self._call.write("hf_execution_activate_many", tag, *args)
         granted = {grant.execution_id: grant for grant, _ in verdicts}
         return decode.admitted(rows, wanted.request, granted, self._sealing)
 

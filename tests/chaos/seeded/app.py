@@ -10,12 +10,15 @@ from typing import Any
 from holdfast import App, Backoff, Chat, Context, RetryPolicy
 from holdfast.errors import BudgetExceeded
 from holdfast.model.ids import new_id
+from holdfast.model.sessions import OutgoingReply
 from tests.chaos.seeded.history import Ledger
 
 #: Faults fail attempts, too, such as those of a full store.
 QUICK = RetryPolicy(max_attempts=1_000, backoff=Backoff(kind="fixed", initial_ms=20))
 #: Lost workers must not end an execution here: many are lost.
 RECLAIMS = 1_000
+#: The sender that delivers the replies of some sessions.
+SENDER = "mail"
 
 Task = Callable[[Callable[..., Any]], Any]
 
@@ -167,3 +170,20 @@ def _add_conversation(app: App, ledger: Ledger) -> None:
             await chat.say(f"re {message.text}")
             if message.text.endswith("bye"):
                 return
+
+    @app.conversation(name="posted", retries=QUICK, max_reclaims=RECLAIMS)
+    async def posted(chat: Chat) -> None:
+        """Repeats what the user says, with a step for each message."""
+        notes = Noting(ledger, chat)
+        while True:
+            message = await chat.receive()
+            await notes.step(message.text)
+            await chat.say(f"re {message.text}")
+            if message.text.endswith("bye"):
+                return
+
+    @app.sender(SENDER)
+    async def send(reply: OutgoingReply) -> None:
+        """Delivers a reply, by a note of it."""
+        key, text = reply.idempotency_key, reply.value["text"]
+        ledger.note("sent", reply.session, reply.tries, name=key, value=text)

@@ -13,7 +13,7 @@ from holdfast.errors import HoldfastError
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
 from tests.chaos.seeded.history import Ledger
-from tests.chaos.seeded.processes import SETTINGS, Job, Kind, worker_job
+from tests.chaos.seeded.processes import SETTINGS, Job, Kind, host_job, worker_job
 
 
 def server_job(port: int, stop: asyncio.Event) -> Job:
@@ -35,6 +35,8 @@ async def main(kind: str, url: str, user: str, notes: str, port: str) -> None:
     job = worker_job(Ledger(Path(notes)), stop)
     if kind == Kind.SERVER:
         job = server_job(int(port), stop)
+    elif kind == Kind.HOST:
+        job = host_job(stop)
     while not stop.is_set():
         try:
             async with open_engine(url, SETTINGS) as engine:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Sequence
 
 from holdfast.errors import HoldfastError
 from holdfast.store.store import Store
@@ -30,12 +31,18 @@ class StoreClock:
         """The time of the store."""
         return round(time.time() * 1000) + self.shift_ms
 
-    async def jump(self, ms: int) -> None:
-        """Move the time, forward or back, as far as the servers answer."""
-        self.shift_ms += ms
-        self._latest_ms = max(self._latest_ms, self.shift_ms)
+    async def jump(self, ms: int, places: Sequence[str] | None = None) -> None:
+        """Move the time, forward or back, as far as the servers answer; everywhere, or in places.
+
+        A later jump everywhere starts from the time before a jump in places.
+        """
+        shift_ms = self.shift_ms + ms
+        if places is None:
+            self.shift_ms = shift_ms
+        self._latest_ms = max(self._latest_ms, shift_ms)
         began = time.monotonic()
-        await asyncio.gather(*map(self._set, self.places))
+        where = self.places if places is None else places
+        await asyncio.gather(*(self._set(tag, shift_ms) for tag in where))
         self.jumps.append((began, time.monotonic(), ms))
 
     def jumped(self, began: float, ended: float, least_ms: int) -> bool:
@@ -53,9 +60,9 @@ class StoreClock:
         """The tags of everything that has a time."""
         return [*self._store.timed_tags(), *map(self._store.queue_tag, self._queues)]
 
-    async def _set(self, tag: str) -> None:
+    async def _set(self, tag: str, shift_ms: int) -> None:
         with contextlib.suppress(CallFailed):
-            await self._store.client.call(["SET", f"{tag}:clock", f"{self.shift_ms:+d}"])
+            await self._store.client.call(["SET", f"{tag}:clock", f"{shift_ms:+d}"])
 
     async def tick(self) -> None:
         """Fire what is due."""

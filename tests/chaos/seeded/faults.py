@@ -24,22 +24,20 @@ Fault = Callable[[World], Coroutine[Any, Any, None]]
 
 #: Faults by topology and name, and how often each comes.
 FAULTS: dict[str, dict[str, tuple[Fault, int]]] = {"single": {}, "pair": {}, "cluster": {}}
-#: Those that need a real server of the HTTP API.
-OF_PROCESSES: set[str] = set()
+#: The kind of process that a fault needs, for those that are not part of every seed.
+NEEDS: dict[str, Kind] = {}
 _EVERYWHERE = ("single", "pair", "cluster")
 
 
-def fault(
-    *topologies: str, weight: int = 1, needs_processes: bool = False
-) -> Callable[[Fault], Fault]:
-    """Declare a fault, for all topologies or for some; perhaps only with real processes."""
+def fault(*topologies: str, weight: int = 1, needs: Kind | None = None) -> Callable[[Fault], Fault]:
+    """Declare a fault, for all topologies or for some; perhaps one that needs such a process."""
 
     def declared(function: Fault) -> Fault:
         for topology in topologies or _EVERYWHERE:
             name = function.__name__.replace("_", "-")
             FAULTS[topology][name] = (function, weight)
-            if needs_processes:
-                OF_PROCESSES.add(name)
+            if needs is not None:
+                NEEDS[name] = needs
         return function
 
     return declared
@@ -72,16 +70,28 @@ async def pause_client(world: World) -> None:
     await _pause(world, Kind.CLIENT)
 
 
-@fault(needs_processes=True)
+@fault(needs=Kind.SERVER)
 async def kill_http_server(world: World) -> None:
     """A server of the HTTP API dies; another one listens on its port."""
     world.kill(world.pick(Kind.SERVER))
 
 
-@fault(needs_processes=True)
+@fault(needs=Kind.SERVER)
 async def pause_http_server(world: World) -> None:
     """A server of the HTTP API stands still."""
     await _pause(world, Kind.SERVER)
+
+
+@fault(weight=2, needs=Kind.HOST)
+async def kill_host(world: World) -> None:
+    """A host of packs dies."""
+    world.kill(world.pick(Kind.HOST))
+
+
+@fault(weight=2, needs=Kind.HOST)
+async def pause_host(world: World) -> None:
+    """A host of packs stands still, often for longer than its leases."""
+    await _pause(world, Kind.HOST)
 
 
 async def _pause(world: World, kind: Kind) -> None:
@@ -106,7 +116,7 @@ async def lose_connection(world: World) -> None:
         await world.wait(0.0, 0.05)
 
 
-@fault(needs_processes=True)
+@fault(needs=Kind.SERVER)
 async def lose_http_connection(world: World) -> None:
     """A connection between a client and a server of the HTTP API is lost."""
     for _ in range(world.random.randint(1, 6)):
@@ -116,7 +126,7 @@ async def lose_http_connection(world: World) -> None:
         await world.wait(0.0, 0.1)
 
 
-@fault(needs_processes=True)
+@fault(needs=Kind.SERVER)
 async def slow_http(world: World) -> None:
     """Calls of the HTTP API take longer, or stand still; then all arrive."""
     path = world.topology.http.path("")
@@ -258,6 +268,22 @@ async def jump_clock(world: World) -> None:
     await world.clock.jump(ms)
 
 
+@fault("cluster")
+async def skew_clock(world: World) -> None:
+    """The clock of one server jumps, forward or back, and those of the others do not."""
+    topology = world.topology
+    assert isinstance(topology, Cluster)
+    ms = world.random.choice([1_100, 5_000, 120_000]) * world.random.choice([-1, 1])
+    server = _primary(world)
+    owners = {
+        place: await asyncio.to_thread(topology.owner_of, slot_of(place))
+        for place in world.clock.places
+    }
+    own = [place for place, owner in owners.items() if owner is server]
+    world.note(f"by {ms} ms on {server.name}: {own}")
+    await world.clock.jump(ms, own)
+
+
 # Changes of roles
 
 
@@ -297,6 +323,30 @@ async def lag(world: World) -> None:
     path.holds_replies = True
     await world.wait(0.1, 0.8)
     path.holds_replies = False
+
+
+@fault("pair", "cluster")
+async def cut_replication(world: World) -> None:
+    """A replica loses its primary and cannot reach it for a while."""
+    primary, replica = world.random.choice(await _pairs(world))
+    world.note(f"between {primary.name} and {replica.name}")
+    path = primary.link.path(replica.name)
+    path.is_cut = True
+    world.topology.network.call(primary.link.lose_all, replica.name)
+    await world.wait(0.1, 1.2)
+    path.is_cut = False
+
+
+@fault("pair", "cluster")
+async def kill_replica(world: World) -> None:
+    """A replica dies and comes back empty: until then nothing can be acknowledged."""
+    topology = world.topology
+    async with topology.changing:
+        _, replica = world.random.choice(await _pairs(world))
+        world.note(f"{replica.name} at {replica.port}")
+        await asyncio.to_thread(replica.kill)
+        await world.wait(0.0, 0.6)
+        await topology.settle()
 
 
 async def _pairs(world: World) -> list[tuple[Server, Server]]:
@@ -340,15 +390,17 @@ async def _insist_on_takeover(replica: Server) -> None:
 
 @fault("cluster", weight=2)
 async def isolate_server(world: World) -> None:
-    """A server of the cluster cannot talk to the others, long enough that they may replace it."""
+    """A server cannot talk to some or all others, long enough that they may replace it."""
     topology = world.topology
     assert isinstance(topology, Cluster)
     async with topology.changing:
         server = world.random.choice(topology.servers)
-        world.note(f"{server.name} at {server.port}")
-        topology.isolate(server, True)
+        others = [one for one in topology.servers if one is not server]
+        others = world.random.sample(others, k=world.random.choice([1, 2, 5, 5, 5]))
+        world.note(f"{server.name} at {server.port} from {[one.name for one in others]}")
+        topology.isolate(server, others, True)
         await world.wait(0.3, 3.0)
-        topology.isolate(server, False)
+        topology.isolate(server, others, False)
         await topology.settle()
 
 

@@ -1,4 +1,4 @@
-"""Processes of the workload: workers, clients, and servers of the HTTP API.
+"""Processes of the workload: workers, hosts, clients, and servers of the HTTP API.
 
 Most are simulated in this process, with connections of their own. The death of one is an end of all
 its connections, without a last call; a pause is an end of all traffic that lasts, while connections
@@ -20,8 +20,12 @@ from typing_extensions import override
 
 from holdfast.api import Engine
 from holdfast.client import Client
+from holdfast.concurrency import first_of, stop
+from holdfast.engine import Engine as NearEngine
 from holdfast.engine import open_engine
 from holdfast.errors import HoldfastError, InvalidInput
+from holdfast.host.host import Host
+from holdfast.host.settings import HostSettings
 from holdfast.store.store import StoreSettings
 from holdfast.worker.worker import Worker, WorkerSettings
 from tests.chaos.seeded.app import make_app
@@ -44,6 +48,9 @@ class Kind(StrEnum):
 
     WORKER = "worker"
     CLIENT = "client"
+    #: It serves packs.
+    HOST = "host"
+    #: It serves the HTTP API.
     SERVER = "server"
 
 
@@ -90,6 +97,7 @@ class Simulated(Process):
         self._job = job
         #: The address of an HTTP server, if it uses one.
         self._url = url
+        self._is_dead = False
         self._life = asyncio.ensure_future(self._live())
 
     @override
@@ -97,7 +105,8 @@ class Simulated(Process):
         return Simulated(self.topology, user, self.kind, self._job, self._url)
 
     async def _live(self) -> None:
-        while True:
+        # An error of what is closed meanwhile may take the place of the cancellation.
+        while not self._is_dead:
             try:
                 async with self._open() as engine:
                     await self._job(engine, self.user)
@@ -112,10 +121,11 @@ class Simulated(Process):
         if self._url:
             return Client(self._url)
         url = self.topology.url(self.user)
-        return open_engine(url, SETTINGS, maintenance=self.kind is Kind.WORKER)
+        return open_engine(url, SETTINGS, maintenance=self.kind is not Kind.CLIENT)
 
     @override
     def kill(self) -> None:
+        self._is_dead = True
         self.topology.cut_off(self.user)
         self._life.cancel()
 
@@ -141,7 +151,7 @@ class Simulated(Process):
 
 
 class Real(Process):
-    """A process of its own: a worker, or a server of the HTTP API on a port."""
+    """A process of its own: a worker, a host, or a server of the HTTP API on a port."""
 
     def __init__(
         self, topology: Topology, user: str, kind: Kind, folder: Path, port: int = 0
@@ -208,5 +218,25 @@ def worker_job(ledger: Ledger, stop: asyncio.Event) -> Job:
             stopping.cancel()
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+
+    return job
+
+
+def host_job(stopping: asyncio.Event) -> Job:
+    """Return the job of a host of packs, which ends when `stopping` is set."""
+
+    async def job(engine: Engine, user: str) -> None:
+        del user
+        assert isinstance(engine, NearEngine)
+        host = Host(engine, HostSettings(slots=20, lease_ms=LEASE_MS))
+        running = asyncio.ensure_future(host.run())
+        try:
+            await first_of(running, stopping.wait())
+            host.drain()
+            await running
+        finally:
+            # A host that was killed leaves nothing that goes on.
+            host.release()
+            await stop(running)
 
     return job

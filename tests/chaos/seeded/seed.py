@@ -9,7 +9,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,95 +25,62 @@ from tests.chaos.seeded import attempts
 from tests.chaos.seeded.clock import StoreClock
 from tests.chaos.seeded.evidence import Evidence
 from tests.chaos.seeded.faults import FAULTS
-from tests.chaos.seeded.history import History, Ledger, Status
-from tests.chaos.seeded.processes import Job, Kind, Process, Real, Simulated, worker_job
+from tests.chaos.seeded.history import Status
+from tests.chaos.seeded.processes import Job, Kind, Process, Real, Simulated, host_job, worker_job
 from tests.chaos.seeded.schedule import Schedule
 from tests.chaos.seeded.topology import PREFIX, RAW_ERRORS, Topology
+from tests.chaos.seeded.verdict import BROKEN_OFF, UNFINISHED, Verdict, Waiting
 from tests.chaos.seeded.world import World
 from tests.support.dump import dump_keys
 
 HARNESS = "harness"
-WORKERS, CLIENTS = 2, 2
+WORKERS, HOSTS, CLIENTS = 2, 2, 2
 #: How many calls at least come before the first fault, and until the last one is over.
 CALLS = 20
 #: How long the next piece of work may take to end once there are no more faults.
 DRAIN_S = 240.0
 #: How often servers may go away by themselves, as those of a starved cluster do.
 _PEACES = 5
-#: A worker that stands still for longer than its leases does not get on.
-STARVED_S = 2.0
 _PULSE_S = 0.05
-_UNFINISHED, _BROKEN_OFF = "work did not end", "the seed broke off"
 #: How long queues remember who settled a delivery, by the clock of the store.
 _SETTLED_MS = 30_000
 _OPEN = ("waiting", "delayed", "active", "rate_limited", "suspended", "blocked")
 _PATIENT = StoreSettings(fake_clock=True, call_timeout_ms=30_000, codec=None)
 
 
-@dataclass
-class Verdict:
-    """What came of a seed."""
-
-    schedule: Schedule
-    took_s: float = 0.0
-    calls: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
-    history: History = field(default_factory=History)
-    ledger: Ledger = field(default_factory=Ledger)
-    #: What struck, with the time.
-    log: list[str] = field(default_factory=list)
-    evidence: Evidence | None = None
-    #: For how long this process stood still at most, because others had the processor.
-    stalled_s: float = 0.0
-
-    @property
-    def is_starved(self) -> bool:
-        """Whether it says nothing: work did not end in time where nothing could run in time."""
-        return (
-            self.stalled_s > STARVED_S
-            and "TimeoutError" in self.problems[0]
-            and self.problems[0].startswith((_UNFINISHED, _BROKEN_OFF))
-            and not any("lost" in problem for problem in self.problems)
-        )
-
-    def __str__(self) -> str:
-        faults = Counter(name for _, name in self.schedule.faults)
-        named = ",".join(f"{name}x{n}" if n > 1 else name for name, n in sorted(faults.items()))
-        calls = "/".join(str(self.calls[status]) for status in ("ok", "failed", "unknown"))
-        verdict = f"{len(self.problems)} VIOLATIONS" if self.problems else "ok"
-        if self.problems and self.is_starved:
-            verdict = f"STARVED for {self.stalled_s:.0f} s"
-        words = (f"seed {self.schedule.seed:>6}", f"{self.schedule.topology:<7}", f"{calls:<13}")
-        return "  ".join([*words, f"{self.took_s:5.1f} s", verdict, named])
-
-    def keep(self, folder: Path) -> Path:
-        """Write schedule, histories, keys, logs and problems to a folder of its own."""
-        own = folder / f"{self.schedule.topology}-{self.schedule.seed}"
-        if self.evidence is not None:
-            self.evidence.files["schedule.txt"] = "\n".join([str(self.schedule), "", *self.log, ""])
-            self.evidence.files["problems.txt"] = "\n".join([str(self), *self.problems, ""])
-            self.evidence.add_lines("calls", self.history.calls)
-            self.evidence.add_lines("notes", self.ledger.notes)
-            self.evidence.write(own)
-        return own
-
-
 async def run(schedule: Schedule, topology: Topology) -> Verdict:
     """Run a seed on servers that are up, and judge it."""
     verdict = Verdict(schedule)
     began = time.monotonic()
-    await topology.empty()
-    topology.random.seed(f"{schedule} network")
+    waiting = Waiting([server.pid for server in topology.servers])
     verdict.evidence = Evidence(topology.servers)
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-chaos-") as folder,
         verdict.evidence.listening(),
     ):
-        async with open_engine(topology.url(HARNESS), _PATIENT, maintenance=False) as engine:
-            await _Run(verdict, topology, engine, Path(folder)).run()
-    verdict.took_s = time.monotonic() - began
+        pulse = asyncio.ensure_future(_feel_pulse(verdict))
+        try:
+            await topology.empty()
+            topology.random.seed(f"{schedule} network")
+            async with open_engine(topology.url(HARNESS), _PATIENT, maintenance=False) as engine:
+                await _Run(verdict, topology, engine, Path(folder)).run()
+        except Exception:  # noqa: BLE001 - whatever it is, it is found and kept
+            verdict.problems.append(f"{BROKEN_OFF}: {traceback.format_exc()}")
+            verdict.evidence.gather(Path(folder), {})
+        finally:
+            pulse.cancel()
+    verdict.took_s, verdict.waited = time.monotonic() - began, waiting.share
     verdict.calls = Counter(str(call.status) for call in verdict.history.calls)
     return verdict
+
+
+async def _feel_pulse(verdict: Verdict) -> None:
+    """Notice how long this process stands still."""
+    loop = asyncio.get_running_loop()
+    while True:
+        began = loop.time()
+        await asyncio.sleep(_PULSE_S)
+        verdict.stalled_s = max(verdict.stalled_s, loop.time() - began - _PULSE_S)
 
 
 class _Run:
@@ -142,27 +109,16 @@ class _Run:
 
     async def run(self) -> None:
         """Run and judge it; nothing of it goes on afterwards."""
-        pulse = asyncio.ensure_future(self._feel_pulse())
         try:
             await self._run()
         except Exception:  # noqa: BLE001 - whatever it is, it is found and kept
-            self._verdict.problems.append(f"{_BROKEN_OFF}: {traceback.format_exc()}")
+            self._verdict.problems.append(f"{BROKEN_OFF}: {traceback.format_exc()}")
         finally:
-            pulse.cancel()
             for process in (*self._world.processes, *self._world.dead):
                 process.kill()
             self._verdict.log = self._world.log
             if self._verdict.problems and self._verdict.evidence is not None:
                 self._verdict.evidence.gather(self._folder, self._dumped)
-
-    async def _feel_pulse(self) -> None:
-        """Notice how long this process stands still."""
-        loop = asyncio.get_running_loop()
-        while True:
-            began = loop.time()
-            await asyncio.sleep(_PULSE_S)
-            late_s = loop.time() - began - _PULSE_S
-            self._verdict.stalled_s = max(self._verdict.stalled_s, late_s)
 
     async def _run(self) -> None:
         for workload in self._workloads:
@@ -178,7 +134,7 @@ class _Run:
         await self._clock.catch_up()
         await self._bring_to_end()
         self._workers_stop.set()
-        await self._wait_for(Kind.WORKER, Kind.SERVER)
+        await self._wait_for(Kind.WORKER, Kind.HOST, Kind.SERVER)
         for process in self._world.dead:
             await process.wait()
         self._verdict.ledger.gather(self._folder)
@@ -206,8 +162,14 @@ class _Run:
             started += [self._real(Kind.SERVER, port), self._real(Kind.WORKER)]
         while len(started) < WORKERS:
             started.append(self._simulated(Kind.WORKER, work))
+        started += self._hosts() if self._schedule.needs_hosts else []
         started += [self._simulated(Kind.CLIENT, self._client) for _ in range(CLIENTS - 1)]
         return [*started, self._simulated(Kind.CLIENT, self._client, url)]
+
+    def _hosts(self) -> list[Process]:
+        job = host_job(self._workers_stop)
+        first = self._real(Kind.HOST) if self._schedule.is_real else self._simulated(Kind.HOST, job)
+        return [first, *(self._simulated(Kind.HOST, job) for _ in range(HOSTS - 1))]
 
     def _simulated(self, kind: Kind, job: Job, url: str = "") -> Process:
         return Simulated(self._topology, next(self._users), kind, job, url)
@@ -262,7 +224,7 @@ class _Run:
                 await self._topology.settle()
             except (HoldfastError, TimeoutError) as error:
                 why = "".join(traceback.format_exception(error))
-                self._verdict.problems.append(f"{_UNFINISHED}: {why}")
+                self._verdict.problems.append(f"{UNFINISHED}: {why}")
                 return
             else:
                 return
@@ -289,6 +251,9 @@ class _Run:
         for one in await self._engine.count():
             if one.state in _OPEN and one.count:
                 left[str(one.state)] += one.count
+        for workload in self._workloads:
+            if count := await workload.left(self._engine):
+                left[workload.title()] += count
         return left
 
     async def _check(self) -> AsyncIterator[str]:
@@ -298,8 +263,9 @@ class _Run:
         for text in violations(dump, self._clock.now_ms):
             yield text
         self._doubt_acks()
-        replayed = {call.key for call in self._verdict.history.of("replay")}
-        for text in attempts.judge(self._verdict.ledger, replayed):
+        # An execution that was archived and removed is created again by a call that is repeated.
+        reborn = {call.key for call in self._verdict.history.of("replay", "archived")}
+        for text in attempts.judge(self._verdict.ledger, reborn):
             yield text
         for workload in self._workloads:
             async for text in workload.check(self._engine, dump):

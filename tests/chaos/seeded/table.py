@@ -15,7 +15,7 @@ from pathlib import Path
 TOPOLOGIES = ("single", "pair", "cluster")
 _LINE = re.compile(
     r"seed +(?P<seed>\d+)  (?P<topology>\w+) +(?P<ok>\d+)/(?P<failed>\d+)/(?P<unknown>\d+) +"
-    r"[\d.]+ s  (?P<verdict>ok|\d+ VIOLATIONS)  (?P<faults>\S*)"
+    r"[\d.]+ s  (?P<verdict>ok|\d+ VIOLATIONS|STARVED.*?\)|UNFINISHED.*?\))  (?P<faults>\S*)"
 )
 
 
@@ -30,11 +30,13 @@ class Line:
     failed: int
     unknown: int
     is_right: bool
+    #: Whether it says nothing, because something did not end in time.
+    is_unfinished: bool
     faults: frozenset[str]
 
 
 def parse(lines: Iterable[str]) -> Iterator[Line]:
-    """Return the seeds among the lines, without those that the machine starved."""
+    """Return the seeds among the lines."""
     for text in lines:
         if match := _LINE.match(text):
             faults = (re.sub(r"x\d+$", "", fault) for fault in match["faults"].split(","))
@@ -45,18 +47,21 @@ def parse(lines: Iterable[str]) -> Iterator[Line]:
                 failed=int(match["failed"]),
                 unknown=int(match["unknown"]),
                 is_right=match["verdict"] == "ok",
+                is_unfinished=match["verdict"].startswith(("STARVED", "UNFINISHED")),
                 faults=frozenset(faults),
             )
 
 
 def render(lines: list[Line]) -> Iterator[str]:
     """Return two tables: seeds and calls by topology, and seeds by fault."""
-    own = {name: [line for line in lines if line.topology == name] for name in TOPOLOGIES}
+    every = {name: [line for line in lines if line.topology == name] for name in TOPOLOGIES}
+    own = {name: [line for line in some if not line.is_unfinished] for name, some in every.items()}
     yield f"| | {' | '.join(TOPOLOGIES)} |"
     yield "|---|---|---|---|"
     rows = {
-        "seeds": [len(some) for some in own.values()],
+        "seeds with a verdict": [len(some) for some in own.values()],
         "seeds with violations": [sum(not line.is_right for line in some) for some in own.values()],
+        "seeds without a verdict": [len(every[name]) - len(own[name]) for name in own],
         "calls acknowledged": [sum(line.ok for line in some) for some in own.values()],
         "calls refused": [sum(line.failed for line in some) for some in own.values()],
         "calls of unknown outcome": [sum(line.unknown for line in some) for some in own.values()],

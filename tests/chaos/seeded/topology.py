@@ -65,6 +65,11 @@ class Server:
         return self._running.port
 
     @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._running.process.pid
+
+    @property
     def log(self) -> Path:
         """Its log."""
         return self._folder.with_suffix(".log")

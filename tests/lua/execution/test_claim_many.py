@@ -318,3 +318,20 @@ async def test_a_lease_id_tells_claims_of_the_same_epoch_apart(store: Store) -> 
     await store.leases.revoke((await claim_one(store, first)).id, "")
     claims = await claim_in(store, store.tag_of(first), request=request, limit=2)
     assert [claim.lease for claim in claims] == [Lease(request, 2, 1), Lease(request, 1, 0)]
+
+
+async def test_an_execution_that_a_broken_claim_left_ready_is_reclaimed(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """A library that cannot read a record breaks a claim off after it wrote the one before."""
+    execution_id = await create_one(store, priority=1)
+    tag = store.tag_of(execution_id)
+    lease = ("state", "active", "attempts", "1", "epoch", "1", "fence", "r:1:0", "worker", "w7")
+    now = str(clock.now_ms)
+    times = ("due", str(clock.now_ms + 1_000), "started", now, "claimed", now)
+    await store.client.call(["HSET", f"{tag}:x:{execution_id}", *lease, *times])
+    assert await claim_in(store, tag) == []
+    assert violations(dump()) == []
+    await clock.advance_and_tick(1_000)
+    claim = await claim_one(store, execution_id)
+    assert (claim.lease.epoch, claim.attempt_kind) == (2, AttemptKind.RECLAIM)

@@ -81,8 +81,7 @@ async def wait_until_loaded(client: Client, timeout_ms: int) -> None:
 
 async def load_library(client: Client, composed: Library) -> None:
     """Load the library on every primary that has none or an older one."""
-    listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
-    loaded = [_loaded_library(listing) for listing in listings]
+    loaded = await _loaded_libraries(client)
     newest = max((release for release, _ in loaded), default=0)
     if any(0 < release < OLDEST_RELEASE for release, _ in loaded):
         message = (
@@ -103,6 +102,17 @@ async def load_library(client: Client, composed: Library) -> None:
             )
             raise StoreIncompatible(message)
         await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", composed.code])
+
+
+async def has_older_library(client: Client, composed: Library) -> bool:
+    """Whether a primary has no library, or an older one."""
+    return any(release < composed.release for release, _ in await _loaded_libraries(client))
+
+
+async def _loaded_libraries(client: Client) -> list[tuple[int, str]]:
+    """Return release and digest of the library of each primary, 0 if it has none."""
+    listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
+    return [_loaded_library(listing) for listing in listings]
 
 
 def _loaded_library(listing: Any) -> tuple[int, str]:

@@ -252,6 +252,8 @@ class Caller:
             if is_missing and loads == _MOST_LOADS:
                 message = f"the store has a newer library, without {command[1]!s}: upgrade"
                 error = errors.StoreIncompatible(message)
+            if isinstance(error, errors.StoreFault) and await self._renew():
+                error = None
             # What may have happened is no less so for what a later try is answered.
             if error is not None and not maybe_done:
                 raise error from failure
@@ -269,6 +271,13 @@ class Caller:
                 return await self._client.call(command)
             except CallFailed as again:
                 failure = again
+
+    async def _renew(self) -> bool:
+        """Replace an older library, which may be why a call failed; returns whether it did."""
+        try:
+            return await self._loader.renew()
+        except CallFailed:
+            return False
 
     def _as_script(self, command: tuple[str | bytes, ...]) -> tuple[str | bytes, ...]:
         """Return the call of a function as that of a script, which needs no library."""

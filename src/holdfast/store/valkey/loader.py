@@ -2,20 +2,30 @@
 
 A full server denies FUNCTION LOAD, no matter what the library does. It still runs scripts that are
 flagged for this, so the functions that drain the store run as scripts until the library is loaded.
+
+After FUNCTION FLUSH, a process of the version before may be the first that loads its library again.
+That one cannot read every record that this one writes, and breaks off in the middle of a call. So
+this one takes its place as soon as a process of this version notices.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 
+from holdfast.errors import StoreIncompatible
 from holdfast.outages import Outage
 from holdfast.store.valkey import boot, library
 from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.failures import CallFailed
 
+log: logging.Logger = logging.getLogger(__name__)
+
 #: How long to wait after a denial: the library is large, and every call would send it.
 _DENIED_S = 1.0
+#: How long a newer library is not looked for again.
+_YIELDS_S = 60.0
 
 
 class Loader:
@@ -27,6 +37,7 @@ class Loader:
         self.library: library.Library = library.load(fake_clock=fake_clock)
         self._lock = asyncio.Lock()
         self._denied_until = 0.0
+        self._yields_until = 0.0
         self._denied = Outage(
             "the store is too full to load the function library (%s): calls that free memory run "
             "as scripts, which are slower; raise maxmemory or shorten retention",
@@ -49,6 +60,30 @@ class Loader:
                 return False
             self._denied.worked()
             return True
+
+    async def renew(self) -> bool:
+        """Load the library if an older one has taken its place; returns whether it did."""
+        return await boot.has_older_library(self._client, self.library) and await self.load()
+
+    async def keep(self) -> None:
+        """Look for the library, and load it if an older one has taken its place.
+
+        It is one small call as long as the library is there. A newer one is left alone.
+        """
+        if time.monotonic() < self._yields_until:
+            return
+        try:
+            await self._client.on_primaries(["FCALL_RO", self.library.marker, "0"])
+        except CallFailed as failure:
+            if "Function not found" in failure.text and not await self._is_renewed():
+                self._yields_until = time.monotonic() + _YIELDS_S
+
+    async def _is_renewed(self) -> bool:
+        try:
+            return await self.renew()
+        except (CallFailed, StoreIncompatible) as error:
+            log.warning("the function library is not loaded: %s", error)
+            return False
 
     def script(self, function: str) -> str:
         """Return a function as a script, which does not need the library."""

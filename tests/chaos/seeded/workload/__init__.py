@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tests.chaos.seeded.workload.archives import Archives
 from tests.chaos.seeded.workload.budgets import Budgets
+from tests.chaos.seeded.workload.flows import Flows
 from tests.chaos.seeded.workload.graphs import Graphs
 from tests.chaos.seeded.workload.leases import Leases
 from tests.chaos.seeded.workload.queues import Queues
 from tests.chaos.seeded.workload.quotas import Quotas
+from tests.chaos.seeded.workload.replies import Replies
 from tests.chaos.seeded.workload.schedules import Schedules
 from tests.chaos.seeded.workload.sessions import Sessions
 from tests.chaos.seeded.workload.signals import Signals
@@ -21,10 +23,12 @@ WORKLOADS: tuple[type[Workload], ...] = (
     Tasks,
     Archives,
     Budgets,
+    Flows,
     Graphs,
     Leases,
     Queues,
     Quotas,
+    Replies,
     Schedules,
     Sessions,
     Signals,

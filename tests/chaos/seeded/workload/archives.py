@@ -19,7 +19,7 @@ from holdfast.fencing import FolderObjects
 from holdfast.testing.polling import wait_for
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import History, Ledger, happened
-from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
+from tests.chaos.seeded.workload.workload import Dump, Workload, completed, encode, records
 
 _SETTINGS = ArchiverSettings(segment_rows=3, linger_s=0, ttl_ms=1_000)
 
@@ -59,8 +59,8 @@ class Archives(Workload):
             if happened(calls) is False and (key in kept or archived is not None):
                 yield f"execution {key} exists, though no call created it"
             fields = kept.get(key) if archived is None else archived
-            if fields is not None and fields[b"state"] != b"completed":
-                yield f"execution {key} is {fields[b'state'].decode()}"
+            if fields is not None and (problem := completed(fields)):
+                yield f"execution {key} {problem}"
         await self._archive_all(engine)
         waiting, _ = await engine.store.archives.waiting()
         if waiting:

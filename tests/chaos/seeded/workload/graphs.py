@@ -12,7 +12,7 @@ from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, GraphState
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import happened
-from tests.chaos.seeded.workload.workload import Dump, Workload, encode
+from tests.chaos.seeded.workload.workload import UNENDED, Dump, Workload, encode
 
 
 class Graphs(Workload):
@@ -54,7 +54,9 @@ class Graphs(Workload):
             if not happened(calls):
                 continue
             view = await engine.graphs.describe(ids.pop())
-            if view.graph.state is not GraphState.COMPLETED:
+            if view.graph.state is GraphState.RUNNING:
+                yield f"graph {key} {UNENDED}"
+            elif view.graph.state is not GraphState.COMPLETED:
                 yield f"graph {key} is {view.graph.state}"
             members = {name: member.id for name, member in view.members.items()}
             if sorted(members) != calls[0].facts["names"]:

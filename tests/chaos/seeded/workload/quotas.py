@@ -10,7 +10,7 @@ from holdfast.api import Engine
 from holdfast.engine import Engine as NearEngine
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import happened
-from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
+from tests.chaos.seeded.workload.workload import UNENDED, Dump, Workload, completed, encode, records
 
 _MOST = 2
 
@@ -36,12 +36,14 @@ class Quotas(Workload):
     @override
     async def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         found = records(dump)
-        for key, calls in self.history.by_key("limited").items():
-            if happened(calls) and found.get(key, {}).get(b"state") != b"completed":
-                yield f"execution {key} did not complete: {found.get(key)}"
+        limited = self.history.by_key("limited")
+        problems = {key: completed(found.get(key)) for key in limited}
+        for key, calls in limited.items():
+            if happened(calls) and problems[key]:
+                yield f"execution {key} {problems[key]}"
         for call in self.history.of("look"):
             if call.is_ok and call.answer.running > _MOST:
                 yield f"the quota had {call.answer.running} of {_MOST}"
         left = (await engine.quotas.get("slots")).running
-        if left:
+        if left and not any(problem and UNENDED in problem for problem in problems.values()):
             yield f"the quota still holds {left} slots"

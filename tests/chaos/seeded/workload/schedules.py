@@ -15,7 +15,7 @@ from holdfast.model.executions import NewExecution
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
 from tests.chaos.seeded.app import QUICK, RECLAIMS
-from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
+from tests.chaos.seeded.workload.workload import Dump, Workload, completed, encode, records
 
 
 class Schedules(Workload):
@@ -64,8 +64,8 @@ class Schedules(Workload):
             if len(made) > 1:
                 yield f"the trigger {key} created {made}"
             for one in made:
-                if found.get(one, {}).get(b"state") != b"completed":
-                    yield f"the trigger {key} was acknowledged, and {one} is {found.get(one)}"
+                if problem := completed(found.get(one)):
+                    yield f"the trigger {key} was acknowledged, and {one} {problem}"
         for one, count in ids.items():
             if count > 1:
                 yield f"{one} is of {count} triggers"

@@ -14,7 +14,7 @@ from holdfast.model.waitpoints import Effect, NewSignal, waitpoint_id
 from holdfast.testing.polling import wait_for
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import Call, happened
-from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
+from tests.chaos.seeded.workload.workload import Dump, Workload, completed, encode, records
 
 _SIGNALS = 3
 
@@ -98,8 +98,8 @@ def _names(key: str) -> list[str]:
 
 
 def _judge(record: dict[bytes, bytes], kind: str, sent: dict[str, list[Call]]) -> Iterator[str]:
-    if record[b"state"] != b"completed":
-        yield f"is {record[b'state'].decode()}"
+    if problem := completed(record):
+        yield problem
         return
     result = json.loads(record[b"result"])
     got = result if kind == "gate" else [result]

@@ -13,9 +13,7 @@ from holdfast.api import Engine
 from holdfast.engine import Engine as NearEngine
 from tests.chaos.seeded.app import QUICK, RECLAIMS
 from tests.chaos.seeded.history import Call, happened
-from tests.chaos.seeded.workload.workload import Dump, Workload, encode, records
-
-_ENDS = {b"completed", b"failed", b"cancelled", b"expired"}
+from tests.chaos.seeded.workload.workload import ENDS, UNENDED, Dump, Workload, encode, records
 
 
 class Tasks(Workload):
@@ -74,8 +72,8 @@ def _judge(
     key: str, record: dict[bytes, bytes], cancels: list[Call], replays: list[Call]
 ) -> list[str]:
     state = record[b"state"]
-    if state not in _ENDS:
-        return [f"execution {key} never ended: {state.decode()}"]
+    if state not in ENDS:
+        return [f"execution {key} {UNENDED}: it is {state.decode()}"]
     if state == b"completed" and record[b"result"] != encode(f"done {key}"):
         return [f"execution {key} has another result: {record[b'result']!r}"]
     if state == b"cancelled" and happened(cancels) is False:

@@ -15,6 +15,9 @@ from tests.chaos.seeded.history import History, Ledger
 
 #: All keys with their values.
 Dump = dict[str, Any]
+#: Part of every problem that follows from work that is still under way.
+UNENDED = "has not ended"
+ENDS = frozenset({b"completed", b"failed", b"cancelled", b"expired"})
 
 
 def encode(value: Any) -> bytes:
@@ -27,6 +30,8 @@ class Workload(ABC):
 
     #: The queues that it uses.
     queues: tuple[str, ...] = ()
+    #: Whether hosts of packs must run.
+    needs_hosts: bool = False
 
     def __init__(self, history: History, ledger: Ledger, random: Random) -> None:
         self.history = history
@@ -62,9 +67,24 @@ class Workload(ABC):
         """Do what clients still owe, once there are no more faults."""
         del engine
 
+    async def left(self, engine: NearEngine) -> int:
+        """Return how much has not ended beside executions."""
+        del engine
+        return 0
+
     @abstractmethod
     def check(self, engine: NearEngine, dump: Dump) -> AsyncIterator[str]:
         """Yield what is wrong, when all work has ended."""
+
+
+def completed(record: dict[bytes, bytes] | None) -> str | None:
+    """Return what is wrong with an execution that must have completed."""
+    if record is None:
+        return "is lost"
+    state = record[b"state"]
+    if state == b"completed":
+        return None
+    return f"is {state.decode()}" if state in ENDS else f"{UNENDED}: it is {state.decode()}"
 
 
 def records(dump: Dump) -> dict[str, dict[bytes, bytes]]:

@@ -87,7 +87,10 @@ end
 --- worker gets, and the record, for `settle`. The third value is true for a grant, with limits.
 function claims.open(tag, id, request, worker, lease_ms, now)
   local rec = record.read(tag, id)
-  if not rec or rec.state ~= 'waiting' then return nil end
+  if not rec then return nil end
+  -- A claim by an older library, which cannot read every record, broke off after it wrote this one.
+  if rec.state == 'active' then claims.settle(tag, { { id, rec } }, now) end
+  if rec.state ~= 'waiting' then return nil end
   -- Its timer is due and will end it.
   if rec.deadline and tonumber(rec.deadline) <= now then return nil end
   if rec.graph and members.barred(tag, rec) then return nil end
