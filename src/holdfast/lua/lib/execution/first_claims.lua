@@ -8,8 +8,8 @@
 --- @requires lib/execution/claims lib/graph/members
 local first_claims = {}
 
---- What the claims of one call have in common. A `current` caller asks the limits of executions, and reads lines of
---- members with upstreams.
+--- What the claims of one call have in common. A `current` caller asks the limits of executions, and reads
+--- lines of members with upstreams.
 function first_claims.open(request, worker, lease_ms, now, current)
   local due = now + lease_ms
   local fence, due_text, now_text = lease.fence(request, 1, 0), tostring(due), tostring(now)
