@@ -51,9 +51,7 @@ class Line(Generic[Item, Answer]):
         loop = self._loop = self._loop or asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         self._waiting.append((item, answer))
-        if not self._is_planned and (
-            not self._under_way or len(self._waiting) >= self._most_items
-        ):
+        if not self._is_planned and (not self._under_way or len(self._waiting) >= self._most_items):
             self._is_planned = True
             loop.call_soon(self._send_all)
         return answer
