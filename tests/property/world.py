@@ -166,7 +166,7 @@ class World:
     async def read_all(self) -> dict[str, Any]:
         """Return every key, shaped as by tests.support.dump."""
         rows = await self.store.client.call(["EVAL", _DUMP, "0"])
-        found = {}
+        found: dict[str, Any] = {}
         for key, kind, content in rows:
             name = key.decode()
             part = name.split("}:", 1)[1]

@@ -39,6 +39,20 @@ async def verify(store: Store, *, fix: bool = False) -> list[Found]:
     return await Walk(store, fix=fix).run()
 
 
+async def test_steps_in_a_brief_are_counted(store: Store) -> None:
+    """They are read as the hash that they stand for."""
+    claim = await claim_one(store, await create_one(store))
+    await store.executions.checkpoint(claim.id, claim.lease, "s", b"1")
+    assert await verify(store) == []
+    key = f"{store.tag_of(claim.id)}:x:{claim.id}"
+    brief = await store.client.call(["GET", key])
+    assert b" +1 " in brief
+    # Outside the brief, where its head says that they are, there are none.
+    await store.client.call(["SET", key, brief.split(b"\ns\n")[0].replace(b" +1 ", b" 1 ")])
+    (found,) = await verify(store)
+    assert "has the steps []" in found.drift.text
+
+
 def family_and_index(key: str) -> tuple[str, str | None]:
     """Return the family of a key, and what type of index it is."""
     tag, _, name = key.partition("}:")

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.store import batches
-from holdfast.store.batches import Batches
+from holdfast.store.batches import Batches, accepted
 from holdfast.store.restrictions import restricted
 from holdfast.store.valkey.call import Caller
 
@@ -70,6 +70,19 @@ async def test_calls_of_one_moment_travel_together(server: Server, calls: Batche
         ("t1", ["a", b"1", "b", b"2"]),
         ("t2", ["c", b"3"]),
     ]
+
+
+async def test_no_answer_accepts_all(
+    server: Server, calls: Batches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function that has accepted every item need not say it of each."""
+
+    async def write(*_: Any) -> list[Any]:
+        return []
+
+    monkeypatch.setattr(server, "write", write)
+    answers = await asyncio.gather(calls.call("t", ("a", b"1")), calls.call("t", ("b", b"2")))
+    assert [accepted(answer) for answer in answers] == [[], []]
 
 
 async def test_calls_that_come_meanwhile_go_in_the_next(server: Server, calls: Batches) -> None:
