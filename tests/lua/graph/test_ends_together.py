@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from holdfast.model.calls import Completion
 from holdfast.model.executions import NewExecution
 from holdfast.model.frames import NewFrame
-from holdfast.model.graphs import Join, member_id
+from holdfast.model.graphs import CancelPolicy, Join, member_id
 from holdfast.model.ids import new_id
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
@@ -90,7 +92,7 @@ async def test_a_refused_end_between_others(store: Store, clock: Clock, dump: Du
 
 async def _particular(store: Store, what: str) -> GraphRun:
     """Return a graph in which one of two dependents of a member is particular."""
-    more = {
+    more: dict[str, dict[str, Any]] = {
         "delay": {"delay_ms": 1000},
         "deadline": {"deadline_ms": 9000},
         "tag": {"tags": {"x": "y"}},
@@ -125,7 +127,7 @@ async def test_an_end_in_a_graph_that_is_being_cancelled(store: Store, dump: Dum
     """It is recorded, and nothing follows from it."""
     run = await submit(store, "a b c", "a>c", "b>c")
     await run.claim()
-    await store.graphs.cancel(run.id, "cancel_pending", "")
+    await store.graphs.cancel(run.id, CancelPolicy.PENDING, "")
     assert await run.complete_together("a", "b") == "ok ok"
     assert (await run.states(), await run.state()) == ("completed completed cancelled", "cancelled")
     assert violations(dump()) == []
@@ -134,7 +136,7 @@ async def test_an_end_in_a_graph_that_is_being_cancelled(store: Store, dump: Dum
 async def test_a_ready_member_of_a_muted_graph_is_not_claimed(store: Store, clock: Clock) -> None:
     """Its cancellation is on its way, by timer."""
     run = await submit(store, members(f"m{n}" for n in range(500)))
-    await store.graphs.cancel(run.id, "cancel_all", "")
+    await store.graphs.cancel(run.id, CancelPolicy.ALL, "")
     assert await claim_in(store, run.tag, limit=10) == []
     await clock.tick()
     assert await run.state() == "cancelled"
