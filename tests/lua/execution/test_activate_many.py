@@ -265,3 +265,27 @@ async def test_one_that_was_cancelled_during_its_grant_is_not_leased(store: Stor
     assert await store.executions.activate(tag, asked, [(grant, None)]) == []
     (entry,) = await store.outboxes.read(tag)
     assert parse(entry) == Release(execution_id, "1", "0", (LimitRef.quota("q"),))
+
+
+async def test_a_repeated_claim_leaves_out_grants_that_are_over(store: Store, clock: Clock) -> None:
+    """Another claim may have them."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    tag = store.tag_of(execution_id)
+    assert await store.executions.claim(tag, asked) == ([], [grant])
+    await clock.advance_and_tick(5_000)
+    assert await store.executions.claim(tag, asked) == ([], [])
+
+
+async def test_those_that_are_never_woken_do_not_look_together(store: Store, clock: Clock) -> None:
+    """They are spread over five minutes."""
+    await make_quota(store)
+    ids = [await create_one(store, id=f"r~{n}", quotas=("q",)) for n in range(20)]
+    tag, asked = store.tag_of(ids[0]), wanted()
+    _, grants = await store.executions.claim(tag, asked)
+    held = [(grant, Verdict(blocker=LimitRef.quota("q"))) for grant in grants]
+    await store.executions.activate(tag, asked, held)
+    await clock.advance_and_tick(450_000)
+    states = [await state_of(store, one) for one in ids]
+    assert 5 < states.count(State.WAITING) < 15

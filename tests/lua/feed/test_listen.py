@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from holdfast.model.executions import NewExecution
 from holdfast.model.feeds import Position
+from holdfast.store import channels
 from holdfast.store.store import Store
 from holdfast.testing.clock import START_MS, Clock
+from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import Dump, create_one
 
 NOTHING = Position(0, 0, 0)
@@ -63,3 +65,19 @@ async def test_it_tells_what_is_gone(store: Store) -> None:
     assert gone.ms == START_MS
     _, rows = await store.feeds.read(tag, "acme", "-", 20_000)
     assert 10_000 <= len(rows) < 11_000
+
+
+async def test_listeners_hear_that_there_is_more(store: Store) -> None:
+    """On the channel of their tenant."""
+    heard: list[str] = []
+    execution_id = await create_one(store, tenant="acme")
+    tag = store.tag_of(execution_id)
+    await store.feeds.listen(tag, "acme")
+    channel = channels.feed(tag, "acme")
+    await store.subscriptions.add([channel], lambda name, _: heard.append(name))
+    await create_one(store, tenant="acme", id=f"{execution_id}~1")
+
+    async def has_heard() -> bool:
+        return heard == [channel]
+
+    await wait_for(has_heard)

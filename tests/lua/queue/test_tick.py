@@ -9,7 +9,7 @@ from holdfast.errors import QueueNotFound
 from holdfast.model.deliveries import Settle
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
-from tests.support.queues import push, read
+from tests.support.queues import counts, push, read
 
 
 async def test_it_fires_what_is_due_and_says_when_to_look_again(
@@ -47,3 +47,17 @@ async def test_an_unknown_queue_is_refused(store: Store) -> None:
     """The ticker forgets it."""
     with pytest.raises(QueueNotFound):
         await store.queues.tick("nowhere", 1)
+
+
+async def test_a_delayed_message_that_was_read_does_not_expire(
+    store: Store, engine: Engine, clock: Clock
+) -> None:
+    """Neither while it is in flight nor when it is acknowledged."""
+    await engine.queues.define("q", lock_ms=60_000)
+    await push(engine, b"1", b"2", delay_ms=1_000, ttl_ms=5_000)
+    await clock.advance(1_000)
+    first, _ = await read(engine)
+    await engine.queues.ack("q", first.handle)
+    await clock.advance(5_000)
+    await store.queues.tick("q", 100)
+    assert await counts(engine) == {"acked": 1, "in_flight": 1}

@@ -19,6 +19,8 @@ async def test_it_reads_and_listens(
     read = await store.sessions.read(session_id, limit=10)
     assert await store.sessions.read(session_id, limit=10, process=mailbox.process) == read
     assert violations(dump(), clock.now_ms) == []
+    key = f"{store.tag_of(session_id)}:L:{session_id}"
+    assert 0 < await store.client.call(["PTTL", key]) <= 60_000
     await deliver(store, "two")
     await deliver(store, "three")
     assert await mailbox.wait(2) == [f"session {session_id}"] * 2

@@ -10,7 +10,7 @@ from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, claim_one
-from tests.support.sessions import begin, deliver, key_of, session_of, turn
+from tests.support.sessions import begin, deliver, key_of, reply, session_of, turn
 
 TAKING: dict[str, Any] = {"lease_ms": 60_000, "limit": 10}
 
@@ -114,3 +114,16 @@ async def test_a_session_that_is_gone_is_not_handed_out(
     assert violations(dump(), clock.now_ms) == []
     taken = await store.sessions.outgoing(store.tag_of(claim.id), "f", ["web"], **TAKING)
     assert taken == ([], None)
+
+
+async def test_a_reply_that_is_not_complete_is_not_looked_for(store: Store) -> None:
+    """Its end makes it known; until then nothing is due."""
+    claim = await begin(store, sender="web")
+    tag = store.tag_of(claim.id)
+    await turn(store, claim, "one")
+    await store.sessions.turn(claim.id, claim.lease, [reply("say:two", "", open=True)], None)
+    (handed,), _ = await store.sessions.outgoing(tag, "f1", ["web"], **TAKING)
+    assert [one.number for one in handed.replies] == [2]
+    await store.sessions.settle(session_of(claim), "f1", 2, "sent", lease_ms=60_000)
+    await turn(store, claim, "three")
+    assert await store.sessions.outgoing(tag, "f2", ["web"], **TAKING) == ([], None)
