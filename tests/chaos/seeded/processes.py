@@ -97,7 +97,6 @@ class Simulated(Process):
         self._job = job
         #: The address of an HTTP server, if it uses one.
         self._url = url
-        self._is_dead = False
         self._life = asyncio.ensure_future(self._live())
 
     @override
@@ -105,8 +104,7 @@ class Simulated(Process):
         return Simulated(self.topology, user, self.kind, self._job, self._url)
 
     async def _live(self) -> None:
-        # An error of what is closed meanwhile may take the place of the cancellation.
-        while not self._is_dead:
+        while True:
             try:
                 async with self._open() as engine:
                     await self._job(engine, self.user)
@@ -125,7 +123,6 @@ class Simulated(Process):
 
     @override
     def kill(self) -> None:
-        self._is_dead = True
         self.topology.cut_off(self.user)
         self._life.cancel()
 

@@ -204,10 +204,11 @@ class _Run:
             self._topology.cut_off(process.user)
 
     async def _wait_for(self, *kinds: Kind) -> None:
-        for process in self._world.processes:
-            if process.kind in kinds:
-                process.stop()
-                await process.wait()
+        async with asyncio.timeout(DRAIN_S):
+            for process in self._world.processes:
+                if process.kind in kinds:
+                    process.stop()
+                    await process.wait()
 
     async def _bring_to_end(self) -> None:
         """Let all work end; mend servers that break by themselves, as a starved cluster does."""
