@@ -77,6 +77,7 @@ class Context:
         lease_ms: int,
         slots: Slots,
         *,
+        attempt: asyncio.Task[Any] | None = None,
         keep_logs: str | None = None,
         encode_input: Callable[..., bytes] | None = None,
     ) -> None:
@@ -89,7 +90,8 @@ class Context:
         self._slots = slots
         self._stream: Stream | None = None
         self.trace: Trace = Trace()
-        self._main = asyncio.current_task()
+        #: The asyncio task of the attempt, if that is not the current one.
+        self._main = attempt or asyncio.current_task()
         self._thread = threading.get_ident()
         #: The log lines that the execution keeps, if the worker is set to keep some.
         self.lines: logs.KeptLines | None = None

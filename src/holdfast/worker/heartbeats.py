@@ -9,7 +9,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from holdfast.api import Beats
@@ -99,10 +99,10 @@ class Heartbeats:
             log.warning("cannot remove the worker from the registry: %s", error)
         self._store.close()
 
-    def hold(self, claim: Claim) -> None:
-        """Start renewing a lease."""
+    def hold(self, claims: Iterable[Claim]) -> None:
+        """Start renewing leases."""
         with self._lock:
-            self._held[claim.key] = claim
+            self._held.update((claim.key, claim) for claim in claims)
 
     def release(self, claim: Claim) -> None:
         """Stop renewing a lease."""

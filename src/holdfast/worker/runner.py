@@ -90,8 +90,11 @@ class Runner:
         await self.parking.close()
         await self.resources.close()
 
-    async def run(self, claim: Claim) -> None:
-        """Run one execution to the end of its attempt. Raises nothing but cancellation."""
+    async def run(self, claim: Claim, attempt: asyncio.Task[Any] | None = None) -> None:
+        """Run one execution to the end of its attempt: the asyncio task that calls, if it is given.
+
+        Raises nothing but cancellation.
+        """
         key, task = claim.key, self._app.tasks[claim.kind]
         try:
             while True:
@@ -100,7 +103,7 @@ class Runner:
                     kept = await self.parking.take(claim, claim.session.id)
                 if kept is None and claim.kept:
                     claim = await self._with_steps(claim)
-                context = self._context(task, claim) if kept is None else kept.chat
+                context = self._context(task, claim, attempt) if kept is None else kept.chat
                 self.running[key] = context
                 if context.lines is not None:
                     context.lines.start()
@@ -122,13 +125,16 @@ class Runner:
         steps = await self._engine.steps(claim.id)
         return replace(claim, steps={step.name: step.result for step in steps}, kept=False)
 
-    def _context(self, task: Task[Any, Any, Any], claim: Claim) -> Context:
+    def _context(
+        self, task: Task[Any, Any, Any], claim: Claim, attempt: asyncio.Task[Any] | None
+    ) -> Context:
         make = Chat if isinstance(task, Conversation) else Context
         return make(
             self._engine,
             claim,
             self._lease_ms,
             self._slots,
+            attempt=attempt,
             keep_logs=self._keep_logs,
             encode_input=task.encode_input,
         )

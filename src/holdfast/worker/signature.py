@@ -6,7 +6,6 @@ with one `bytes` parameter gets the input unchanged; a result of type `bytes` is
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -127,8 +126,10 @@ class Signature:
         arguments = self.arguments
         if members.keys() == arguments.keys():
             # Nothing is missing or unknown. Wrong values are described below.
-            with contextlib.suppress(ValidationError):
+            try:
                 return {name: arguments[name].decode(bytes(members[name])) for name in members}
+            except ValidationError:
+                pass
         return self._converted(members, lambda encoding, value: encoding.decode(bytes(value)))
 
     def encode_result(self, value: Any, task: str) -> tuple[bytes, str | None]:

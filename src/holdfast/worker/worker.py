@@ -159,6 +159,8 @@ class Worker:
 
     async def run(self) -> None:
         """Work until drained."""
+        # Asking for it costs a system call, for each execution.
+        self._loop = asyncio.get_running_loop()
         settings = self.settings
         beat = Beat(
             instance=self.instance,
@@ -292,12 +294,11 @@ class Worker:
 
         So calls of the first are under way while the others start.
         """
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         is_related = any(ROOT_SEPARATOR in claim.id for claim in claims[:1])
         most = _RELATED_AT_ONCE if is_related else _MOST_IN_CLAIM
-        for claim in claims:
-            self._slots.take(1)
-            self._heartbeats.hold(claim)
+        self._slots.take(len(claims))
+        self._heartbeats.hold(claims)
         started = 0
         while started < len(claims):
             at_once = min(most, self._at_once)
@@ -312,15 +313,13 @@ class Worker:
                 self._at_once = min(2 * self._at_once, _MOST_IN_CLAIM)
 
     def _start(self, claim: Claim) -> None:
-        attempt = asyncio.get_running_loop().create_task(self._attempt(claim))
-        self._attempts[claim.key] = attempt
+        self._attempts[claim.key] = self._loop.create_task(self._attempt(claim))
 
     def _end_in_time(self, claim: Claim, timeout_at: datetime) -> asyncio.TimerHandle:
         """Stop an attempt after its timeout, as the store does."""
         claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
         left_s = (timeout_at - claimed_at).total_seconds()
-        loop = asyncio.get_running_loop()
-        return loop.call_later(
+        return self._loop.call_later(
             left_s, self._on_lost, claim, f"the attempt ran longer than its timeout, {left_s:g} s"
         )
 
@@ -331,7 +330,7 @@ class Worker:
             if self._releasing:
                 await self._give_back(claim)
             else:
-                await self._runner.run(claim)
+                await self._runner.run(claim, self._attempts[claim.key])
         except asyncio.CancelledError:
             await self._give_back(claim)
         finally:

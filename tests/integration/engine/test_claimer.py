@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import Engine, open_engine
@@ -142,13 +144,14 @@ async def test_claims_of_one_worker_ask_a_full_partition_at_once(real_url: str) 
 async def test_work_announced_during_a_claim_is_asked_for(real_url: str) -> None:
     """An announcement that overtakes the answer of a claim is not taken for an earlier one."""
     asked = 0
+    announcements: list[Callable[[], None]] = []
 
     async def announce(command: Command) -> None:
         nonlocal asked
         if command[1] == "hf_execution_claim_many" and command[5] == "w":
             asked += 1
-            if asked == 1:
-                claimer._on_wake(channel, "work")
+            while announcements:
+                announcements.pop()()
 
     async with open_engine(f"{real_url}&partitions=1") as live:
         await _submit(live, 10)
@@ -157,6 +160,7 @@ async def test_work_announced_during_a_claim_is_asked_for(real_url: str) -> None
             (channel,) = claimer._channels
             # As many as it wanted, so that it takes the partition for full.
             assert len(await claimer.claim(10, 30_000)) == 10
+            announcements.append(partial(claimer._on_wake, channel, "work"))
             with before_calls(live.store.client, announce):
                 assert await claimer.claim(1, 30_000, wait_ms=100) == []
     assert asked == 2
