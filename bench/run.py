@@ -36,8 +36,8 @@ from bench.routing import measure_routing
 from bench.sdk import measure_sdk
 from bench.streams import measure_streams
 from bench.waits import measure_waits
+from holdfast import garbage
 from holdfast.engine import Engine, open_engine
-from holdfast.worker.garbage import search_rarely
 
 SIZES = (100, 4096)
 COUNT = 20_000
@@ -163,7 +163,7 @@ def main() -> None:
     chosen = {name: known[name] for name in options.part} or known
     results: dict[str, Figures] = {}
     # Workers run in this process, as `holdfast worker` runs them in theirs.
-    search_rarely(SLOTS)
+    garbage.search_rarely(SLOTS * garbage.OBJECTS_OF_SLOT)
     try:
         run(measure(chosen, results))
     except KeyboardInterrupt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 import uvloop
 
-from holdfast.cli.process import garbage
+from holdfast import garbage
 from holdfast.cli.process.member import Member, following, number_of
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED
@@ -260,7 +259,7 @@ def _serve(
         work = run(store, settings, maintenance="maintenance" in parts, announce=announce)
     else:
         work = run_maintenance(store, announce=announce)
-    gc.set_threshold(_NEW_OBJECTS)
+    garbage.search_rarely(_NEW_OBJECTS)
 
     async def follow() -> int:
         async with following(member):

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import uvloop
 
+from holdfast import garbage
 from holdfast.api import Engine
-from holdfast.cli.process import banner, garbage
+from holdfast.cli.process import banner
 from holdfast.cli.process.member import Member, following
 from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError
 from holdfast.model.files import FileLimits
 from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.worker.app import App
-from holdfast.worker.garbage import search_rarely
 from holdfast.worker.opening import opened
 from holdfast.worker.revisions import judging
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
@@ -71,7 +71,7 @@ def serve(target: str, app: App, settings: WorkerSettings, how: Serving) -> bool
 
             return await _run(Worker(app, settings), announce, how.parent, beside())
 
-    search_rarely(settings.slots)
+    garbage.search_rarely(settings.slots * garbage.OBJECTS_OF_SLOT)
     return uvloop.run(work())
 
 

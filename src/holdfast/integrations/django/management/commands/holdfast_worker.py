@@ -8,10 +8,10 @@ from typing import Any
 import uvloop
 from django.core.management.base import BaseCommand, CommandError
 
+from holdfast import garbage
 from holdfast.errors import HoldfastError
 from holdfast.integrations.django.project import app
 from holdfast.worker.durations import to_ms
-from holdfast.worker.garbage import search_rarely
 from holdfast.worker.opening import opened
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
 
@@ -47,7 +47,7 @@ class Command(BaseCommand):
                 capabilities=tuple(options["capability"]),
                 lease_ms=to_ms("lease", options["lease"]),
             )
-            search_rarely(settings.slots)
+            garbage.search_rarely(settings.slots * garbage.OBJECTS_OF_SLOT)
             uvloop.run(self._work(settings))
         except HoldfastError as error:
             raise CommandError(f"{error.code}: {error}") from error

@@ -1,4 +1,4 @@
-"""How often a worker's process searches for garbage."""
+"""How often a process searches for garbage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.worker.garbage import search_rarely
+from holdfast.garbage import search_rarely
 
 
 @pytest.fixture(autouse=True)
@@ -18,10 +18,10 @@ def threshold() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
-def test_the_more_slots_the_rarer_python_searches() -> None:
-    """Objects of executions that run are no reason to search."""
+def test_python_searches_as_rarely_as_it_is_asked_to() -> None:
+    """Objects of calls and executions under way are no reason to search."""
     gc.set_threshold(700, 10, 10)
-    search_rarely(400)
+    search_rarely(10_000)
     assert gc.get_threshold() == (10_000, 10, 10)
 
 
