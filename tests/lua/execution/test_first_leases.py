@@ -240,3 +240,13 @@ async def test_what_rules_limit_is_leased_first_as_well(store: Store) -> None:
     assert await is_brief(store, execution_id)
     _, grant = await lease_one(store, execution_id)
     assert grant.limits == "q:q"
+
+
+async def test_an_execution_after_one_with_limits_gets_none_of_them(store: Store) -> None:
+    """What executions of a ready set have in common does not include the limits of the last."""
+    await make_quota(store, "q")
+    limited, plain = await create_together(store, {"quotas": ("q",)}, {"priority": -1})
+    assert not await is_brief(store, plain)
+    claims, grants = await store.executions.claim(store.tag_of(limited), wanted())
+    assert [grant.execution_id for grant in grants] == [limited]
+    assert [(claim.id, claim.quotas) for claim in claims] == [(plain, ())]
