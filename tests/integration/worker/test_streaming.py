@@ -217,7 +217,7 @@ async def test_what_a_step_said_is_there_before_the_step(
 ) -> None:
     """Else a crash right after the step would lose it for ever."""
     order: list[str] = []
-    append, checkpoint = engine.streams.append, engine.checkpoint
+    append, checkpoint = engine.streams.append, engine.executions.checkpoint
 
     async def note_append(*args: Any, **fields: Any) -> Any:
         order.append("frames")
@@ -228,7 +228,7 @@ async def test_what_a_step_said_is_there_before_the_step(
         return await checkpoint(*args)
 
     monkeypatch.setattr(engine.streams, "append", note_append)
-    monkeypatch.setattr(engine, "checkpoint", note_step)
+    monkeypatch.setattr(engine.executions, "checkpoint", note_step)
 
     @app.task
     async def talk(ctx: Context) -> None:

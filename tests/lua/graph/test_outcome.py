@@ -31,6 +31,23 @@ async def test_the_results_come_with_the_outcome(store: Store) -> None:
     assert [leaf.outcome and leaf.outcome.result for leaf in leaves] == [b'"B"', b'"C"']
 
 
+@pytest.mark.parametrize("edge", ["a!h", "a*h"])
+async def test_a_member_whose_failure_another_waits_for_has_a_result(
+    store: Store, edge: str
+) -> None:
+    """Only members whose success is passed on have none that the graph returns."""
+    run = await submit(store, "a h", edge)
+    await run.complete("a", result=b'"A"')
+    if edge == "a*h":
+        await run.complete("h", result=b'"H"')
+    found = await store.graphs.outcome(run.id, "")
+    assert found is not None
+    _, leaves = found
+    assert leaves is not None
+    expected = [b'"A"'] if edge == "a!h" else [b'"A"', b'"H"']
+    assert [leaf.outcome and leaf.outcome.result for leaf in leaves] == expected
+
+
 async def test_a_process_is_notified_of_the_end(store: Store, mailbox: Mailbox, dump: Dump) -> None:
     """Once, if it has registered, even if it asked twice."""
     run = await submit(store, "a")

@@ -151,7 +151,7 @@ async def _questions(stage: Stage, name: str) -> Request:
     )
     claim = await stage.claimed(budgets=[budget.id])
     tag = stage.engine.store.tag_of(claim.id)
-    await stage.write("HSET", f"{tag}:x:{claim.id}", "waitpoints", "10000")
+    await plant(stage.engine.store, claim.id, "waitpoints", "10000")
     points = [part for n in range(9_901, 10_001) for part in (str(n), _EMPTY)]
     await stage.write("HSET", f"{tag}:p:{claim.id}", *points)
     return await _holding(stage, name, claim)

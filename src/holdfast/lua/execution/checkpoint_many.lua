@@ -2,7 +2,7 @@
 --- @key tag the partition
 --- @arg items per item four values: id, fence, name, result
 --- @ok nothing if this call has recorded all of them; else per item: ok, with the result of a step that was
---- recorded before, or a refusal
+--- @ok recorded before, or a refusal
 --- @no execution_not_found | not_active | stale_lease | lease_revoked | too_many_steps
 --- @flags write @owned items
 --- @requires lib/execution/checkpoints

@@ -4,10 +4,9 @@
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
 --- @arg capabilities comma separated @arg kinds only these, as `,a,b,`, or empty for every kind
---- @arg current 1 if the caller asks the limits of executions that it gets leased, and reads lines of members
---- @arg with upstreams; absent: it gets grants and rows of those
+--- @arg current 1 if the caller asks the limits of what it gets leased, and reads lines of members with inputs
 --- @ok claims; first ones: a line and the input (lib/execution/first_claims); others: a row
---- @ok (lib/execution/claims); of others with limits, and if it does not ask: id, epoch, limits
+--- @ok (lib/execution/claims); of others with limits, or if it is not current: id, epoch, limits
 --- @event claimed | resumed
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/execution/claims lib/execution/first_claims

@@ -10,13 +10,25 @@
 -- The edges of more members are not looked through in one call.
 local MOST_MEMBERS = 2000
 
---- The results of members that no other waits for.
+--- Whether one of the out-edges waits for success.
+local function passes_on(packed)
+  local edges = cmsgpack.unpack(packed)
+  for i = 2, #edges, 2 do
+    if edges[i] == 's' then return true end
+  end
+  return false
+end
+
+--- The results of members whose success no other waits for.
 local function leaves(tag, id)
-  local has_outs, rows, room = {}, {}, members.room()
-  for _, name in ipairs(server.call('HKEYS', keys.graph_edges(tag, id))) do has_outs[name] = true end
+  local awaited, rows, room = {}, {}, members.room()
+  local edges = server.call('HGETALL', keys.graph_edges(tag, id))
+  for i = 1, #edges, 2 do
+    if edges[i]:sub(1, 1) == '>' then awaited[edges[i]:sub(2)] = passes_on(edges[i + 1]) end
+  end
   for _, member in ipairs(server.call('ZRANGE', keys.graph_members(tag, id), 0, -1)) do
     local key = members.key(id, member)
-    if not has_outs['>' .. key] then
+    if not awaited[key] then
       local row = members.pass(tag, member, key, '', room)
       if row[4] == nil or row[4] == 'completed' then rows[#rows + 1] = row end
     end
