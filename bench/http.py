@@ -18,6 +18,8 @@ import msgspec
 
 from bench import workloads
 from bench.processes import started
+from bench.sdk import SLOTS, completed
+from holdfast import App, WorkerSettings
 from holdfast.api import Engine
 from holdfast.client import Client
 from holdfast.engine import open_engine
@@ -26,7 +28,8 @@ from holdfast.model.executions import NewExecution
 BATCHES = 40
 BATCH = 1_000
 AT_ONCE = 4
-SINGLES = 6_000
+#: As many for each connection.
+SINGLES = 6_400
 CONNECTIONS = 32
 WAKE_ROUNDS = 200
 TAILS = 500
@@ -119,14 +122,33 @@ async def _batches(engine: Engine, connections: list[Connection]) -> dict[str, f
     }
 
 
-async def _singles(connections: list[Connection]) -> float:
-    body = msgspec.json.encode({"kind": "bench", "input": _INPUT})
+async def _singles(connections: list[Connection], kind: str, given: object) -> float:
+    body = msgspec.json.encode({"kind": kind, "input": given})
 
     async def create(connection: Connection) -> None:
         for _ in range(SINGLES // CONNECTIONS):
             await connection.call("POST", "/v1/executions", body)
 
     return await _rate(SINGLES, [create(connection) for connection in connections])
+
+
+async def _end_to_end(
+    engine: Engine, connections: list[Connection], address: tuple[str, int]
+) -> dict[str, float]:
+    """Create tasks one by one; then a worker that knows the URL of the server only runs them."""
+    app = App("http://{}:{}".format(*address))
+
+    @app.task
+    async def nothing(text: str) -> None:
+        pass
+
+    creates = await _singles(connections, "nothing", {"text": _INPUT})
+    async with app.worker(WorkerSettings(slots=SLOTS)):
+        drained = await workloads.timed(SINGLES, lambda: completed(engine, "nothing", SINGLES))
+    return {
+        "far worker drains /s": drained.per_second,
+        "end to end over HTTP /s": SINGLES / (SINGLES / creates + drained.seconds),
+    }
 
 
 async def _wake_up(connections: list[Connection]) -> float:
@@ -195,7 +217,8 @@ async def measure_http() -> dict[str, float]:
             figures = {"claim and complete by the client /s": await _far(engine, address)}
             connections = [await Connection.open(address) for _ in range(CONNECTIONS)]
             figures |= await _batches(engine, connections)
-            figures["single create over HTTP /s"] = await _singles(connections)
+            figures["single create over HTTP /s"] = await _singles(connections, "bench", _INPUT)
+            figures |= await _end_to_end(engine, connections, address)
             figures["long poll wakes up, p50 ms"] = await _wake_up(connections)
             figures |= await _tails(engine, address)
             for connection in connections:

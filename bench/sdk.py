@@ -45,11 +45,11 @@ async def measure_sdk() -> dict[str, float]:
 
             async def tasks() -> None:
                 await nothing.submit_many([{"number": n} for n in range(COUNT)])
-                await _done(app, "nothing", COUNT)
+                await completed(app.engine, "nothing", COUNT)
 
             async def steps() -> None:
                 await stepping.submit_many([{"steps": STEPS}] * STEPPING)
-                await _done(app, "stepping", STEPPING)
+                await completed(app.engine, "stepping", STEPPING)
 
             async with app.worker(WorkerSettings(slots=SLOTS)):
                 sdk = await workloads.timed(COUNT, tasks)
@@ -85,12 +85,12 @@ async def _recorded(engine: Engine) -> workloads.Rate:
     return await workloads.timed(STEPPING * STEPS, record_all)
 
 
-async def _done(app: App, kind: str, count: int) -> None:
+async def completed(engine: Engine, kind: str, count: int) -> None:
     """Wait until this many have completed, with few enough looks not to disturb the run."""
     done = 0
     while done < count:
         await asyncio.sleep(0.05)
-        counts = await app.engine.count()
+        counts = await engine.count()
         done = sum(c.count for c in counts if (c.kind, c.state) == (kind, "completed"))
 
 
