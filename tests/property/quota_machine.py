@@ -238,7 +238,7 @@ class QuotaMachine(ComparingMachine):
     def holds(self) -> None:
         """Whatever runs is held, under its epoch, and no limit is passed.
 
-        What is leased may not have been asked about; but whoever has got it, has.
+        What is leased may not have been asked about yet; what a worker has got was.
         """
         dump = self.world.dump()
         assert violations(dump, self.now) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from holdfast.engine.claimer import Claimer
@@ -22,6 +22,20 @@ async def _submit(engine: Engine, count: int, **fields: object) -> list[str]:
     items = [NewExecution.from_fields({"kind": "work", **fields}) for _ in range(count)]
     answers = await engine.submit_many(items)
     return [answer.id for answer in answers if isinstance(answer, Submitted)]
+
+
+@contextlib.contextmanager
+def asking(engine: Engine) -> Iterator[list[str | bytes]]:
+    """Yield the tags of the partitions that claims of worker `w` ask."""
+    asked: list[str | bytes] = []
+
+    async def note(command: Command) -> None:
+        # Services of the engine claim, too.
+        if command[1] == "hf_execution_claim_many" and command[5] == "w":
+            asked.append(command[3])
+
+    with before_calls(engine.store.client, note):
+        yield asked
 
 
 async def test_all_work_of_all_partitions_is_found(engine: Engine) -> None:
@@ -74,13 +88,6 @@ async def test_two_claimers_never_get_the_same_execution(engine: Engine) -> None
 
 async def test_an_idle_claimer_asks_only_the_partition_that_has_work(live: Engine) -> None:
     """A wake-up costs one call, not one for each partition."""
-    asked: list[str | bytes] = []
-
-    async def note(command: Command) -> None:
-        # Services of the engine claim, too.
-        if command[1] == "hf_execution_claim_many" and command[5] == "w":
-            asked.append(command[3])
-
     async with live.executions.claimer(worker="w") as claimer:
         assert isinstance(claimer, Claimer)
         waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
@@ -89,7 +96,7 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(live: Engin
             return not claimer._hopeful
 
         await wait_for(asleep)
-        with before_calls(live.store.client, note):
+        with asking(live) as asked:
             made = await live.submit("work")
             await waiting
     assert asked == [live.store.tag_of(made.id)]
@@ -97,12 +104,6 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(live: Engin
 
 async def test_one_wake_up_makes_one_of_several_claims_ask(live: Engine) -> None:
     """The claims of one worker do not all ask for work that one of them can take."""
-    asked: list[str | bytes] = []
-
-    async def note(command: Command) -> None:
-        if command[1] == "hf_execution_claim_many" and command[5] == "w":
-            asked.append(command[3])
-
     async with live.executions.claimer(worker="w") as claimer:
         assert isinstance(claimer, Claimer)
         claims = [asyncio.ensure_future(claimer.claim(2, 30_000, wait_ms=5_000)) for _ in range(4)]
@@ -111,7 +112,7 @@ async def test_one_wake_up_makes_one_of_several_claims_ask(live: Engine) -> None
             return not claimer._hopeful
 
         await wait_for(asleep)
-        with before_calls(live.store.client, note):
+        with asking(live) as asked:
             made = await live.submit("work")
             await asyncio.wait(claims, return_when=asyncio.FIRST_COMPLETED)
         claimer.stop()
@@ -168,13 +169,6 @@ async def test_work_announced_during_a_claim_is_asked_for(real_url: str) -> None
 
 async def test_other_kinds_do_not_wake_a_claimer(live: Engine) -> None:
     """The work of another app on its lane costs it no call."""
-    asked: list[str | bytes] = []
-
-    async def note(command: Command) -> None:
-        # Services of the engine claim, too.
-        if command[1] == "hf_execution_claim_many" and command[5] == "w":
-            asked.append(command[3])
-
     async with live.executions.claimer(worker="w", kinds=["ours"]) as claimer:
         assert isinstance(claimer, Claimer)
         waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
@@ -183,7 +177,7 @@ async def test_other_kinds_do_not_wake_a_claimer(live: Engine) -> None:
             return not claimer._hopeful
 
         await wait_for(asleep)
-        with before_calls(live.store.client, note):
+        with asking(live) as asked:
             for _ in range(5):
                 await live.submit("theirs")
             made = await live.submit("ours")

@@ -72,7 +72,7 @@ async def test_the_next_attempt_gets_the_steps_and_goes_on(store: Store, clock: 
 async def test_only_the_holder_of_the_lease_records(
     store: Store, clock: Clock, dump: Dump, how: str
 ) -> None:
-    """Whoever lost the lease is told so, and the journal stays as it is."""
+    """A holder that lost its lease gets an error, and the journal stays as it is."""
     lost = await lose_lease(store, clock, how)
     call = store.executions.checkpoint(lost.id, lost.lease, "s", b"1")
     await refused(call, lost.error, dump, **lost.context)

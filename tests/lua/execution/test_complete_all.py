@@ -173,7 +173,7 @@ async def test_frames_of_a_holder_that_lost_its_lease_are_not_written(store: Sto
 
 @pytest.mark.parametrize("as_before", [False, True])
 async def test_quotas_are_told_of_all_that_end_together(store: Store, *, as_before: bool) -> None:
-    """At once, of one that somebody waits for as well; budgets have nothing to get back."""
+    """At once, also of one whose result a process waits for; budgets have nothing to get back."""
     await make_quota(store, max_concurrent=9)
     await make_budget(store)
     limited = {"quotas": ("q",), "budgets": ("b",)}

@@ -136,7 +136,7 @@ async def test_the_next_claim_of_what_was_held_back_is_a_grant(store: Store, dum
 
 
 async def test_a_wake_up_may_overtake_the_refusal(store: Store, dump: Dump) -> None:
-    """Then the execution is ready at once, and nobody needs to wake it again."""
+    """Then the execution is ready at once, and needs no other wake-up."""
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await lease_one(store, execution_id)
@@ -203,7 +203,7 @@ EXITS: dict[str, Callable[[Store, Clock, str], Awaitable[object]]] = {
 async def test_an_admission_after_the_end_of_the_lease_is_void(
     store: Store, clock: Clock, how: str, *, watched: bool
 ) -> None:
-    """Whoever ends a lease cannot know whether its limits were asked, so nothing leaks if not."""
+    """A call that ends a lease cannot know whether its limits were asked; nothing leaks if not."""
     await make_quota(store, max_per_window=5, window_ms=60_000, max_concurrent=1)
     await make_budget(store)
     execution_id = await create_one(store, quotas=("q",), budgets=("b",))

@@ -75,7 +75,7 @@ async def test_nothing_is_left(
 async def test_a_session_with_many_executions_is_erased_piece_by_piece(
     store: Store, clock: Clock, dump: Dump
 ) -> None:
-    """A call removes a hundred, and the first one what nobody has received."""
+    """A call removes a hundred, and the first one what no group has received."""
     for n in range(101):
         claim = await begin(store, str(n))
         await store.executions.complete(claim.id, claim.lease, b"null")
