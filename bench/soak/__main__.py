@@ -24,16 +24,19 @@ import valkey
 from bench.soak.clients import Clients
 from bench.soak.faults import Faults
 from bench.soak.samples import Samples, growth, look
-from bench.soak.stage import Stage, open_stage
+from bench.soak.stage import WORKERS, Stage, open_stage
 from holdfast.client import Client
 from holdfast.engine import open_engine
+from holdfast.testing.polling import wait_for
 
 SHARE = 0.7
-CAPACITY_S = 15.0
-AT_ONCE = 100
+#: How long the capacity is measured, after a while in which processes warm up.
+CAPACITY_S, WARM_UP_S = 15.0, 5.0
+AT_ONCE = 200
 #: How many samples at most, and the shortest time between two of them.
 SAMPLES, SAMPLE_S = 160, 2.0
 DRAIN_S = 300.0
+START_S = 120.0
 #: How long ended executions are kept, at least and at most: they must go before the second quarter.
 RETENTION_S = (20.0, 60.0)
 
@@ -54,9 +57,10 @@ class Soak:
         """Measure the capacity, soak, and report."""
         length = self._options.minutes * 60
         least, most = RETENTION_S
-        await self._keep_briefly(max(least, min(most, length / 12)))
+        await self._prepare(max(least, min(most, length / 12)))
         capacity = 0.0
         if not self._options.rate:
+            await self._clients.capacity(WARM_UP_S, AT_ONCE)
             capacity = await self._clients.capacity(CAPACITY_S, AT_ONCE)
         rate = self._options.rate or SHARE * capacity
         print(f"offering {rate:.0f} executions a second for {length:.0f} s", file=sys.stderr)
@@ -75,10 +79,17 @@ class Soak:
             "problems": problems,
         }
 
-    async def _keep_briefly(self, seconds: float) -> None:
+    async def _prepare(self, kept_s: float) -> None:
+        """Wait for all processes, and keep ended executions briefly."""
         async with open_engine(self._stage.store, maintenance=False) as engine:
-            kept = dict.fromkeys(("completed", "failed", "cancelled"), int(seconds * 1000))
+            kept = dict.fromkeys(("completed", "failed", "cancelled"), int(kept_s * 1000))
             await engine.lanes.set_retention(kept)
+
+            async def all_work() -> bool:
+                return len(await engine.workers.list()) == WORKERS
+
+            await wait_for(all_work, timeout_s=START_S)
+        await self._clients.wait_ready(START_S)
 
     async def _soak(self, rate: float, length: float) -> float:
         """Run until the time is over or it is stopped; returns how long it took."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from functools import partial
 from random import Random
 
 from holdfast.client import Client
@@ -15,6 +16,7 @@ from holdfast.errors import (
     HoldfastError,
     ResultNotReady,
 )
+from holdfast.testing.polling import wait_for
 
 #: The kinds of work, and how often each comes.
 KINDS = {"work": 6, "nap": 2, "asks": 2}
@@ -41,6 +43,18 @@ class Clients:
         #: Seconds from submission to result since the last look.
         self.took: list[float] = []
         self._tasks: set[asyncio.Task[None]] = set()
+
+    async def wait_ready(self, seconds: float) -> None:
+        """Wait until every server answers."""
+
+        async def answers(server: Client) -> bool:
+            with contextlib.suppress(HoldfastError):
+                await server.count()
+                return True
+            return False
+
+        for server in self._servers:
+            await wait_for(partial(answers, server), timeout_s=seconds)
 
     async def capacity(self, seconds: float, at_once: int) -> float:
         """Return how many a second end if there are always some open."""

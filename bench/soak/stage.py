@@ -25,6 +25,7 @@ from tests.support.killing import restart
 
 STEADY = ("server 1", "worker 1")
 MORTAL = ("server 2", "worker 2")
+WORKERS = 2
 SLOTS = 50
 LEASE_MS = 3_000
 #: Small, so that the file is rewritten often: its size is then that of the data.
