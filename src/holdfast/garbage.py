@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import gc
 
-#: Objects of a running execution. Python searches for garbage when as many new objects exist as all
-#: slots have: earlier, it would visit the same executions again and again, and find none.
-OBJECTS_OF_SLOT = 25
+#: Objects of a slot: of the execution that runs, and of those claimed and settled meanwhile. Python
+#: searches for garbage when as many new objects exist as all slots have: earlier, it would visit
+#: the same executions again and again, and find none.
+OBJECTS_OF_SLOT = 75
 
 
 def search_rarely(objects: int) -> None:

@@ -96,7 +96,7 @@ class Context:
         #: The log lines that the execution keeps, if the worker is set to keep some.
         self.lines: logs.KeptLines | None = None
         if keep_logs:
-            self.lines = logs.KeptLines(keep_logs, self.now, self._expect_lines)
+            self.lines = logs.KeptLines(keep_logs, self)
         self._encode_input = encode_input
         #: The lease was lost; set once, from the event loop.
         self.lost: bool = False
@@ -119,7 +119,7 @@ class Context:
         """A logger that adds tenant, execution, kind and attempt to its lines."""
         return logs.TaskLogger(self._claim, self.lines)
 
-    def _expect_lines(self, many: bool) -> None:  # noqa: FBT001 - a callback
+    def expect_lines(self, many: bool) -> None:  # noqa: FBT001 - KeptLines calls it
         """Plan to stream lines of the log, whichever thread they come from."""
         if threading.get_ident() == self._thread:
             self.stream.expect_lines(many=many)

@@ -10,10 +10,11 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Iterator
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -55,22 +56,27 @@ class _Line(msgspec.Struct, omit_defaults=True, gc=False):
     traceback: str | None = None
 
 
+class Attempt(Protocol):
+    """An attempt whose lines are kept."""
+
+    def now(self) -> datetime:
+        """Return the time on the store's clock."""
+
+    def expect_lines(self, many: bool) -> None:  # noqa: FBT001 - there is nothing else to say
+        """Take the lines soon: they begin to wait, or many wait."""
+
+
 class KeptLines:
-    """Log lines of an attempt on their way to its stream; any thread may add one.
+    """Log lines of an attempt on their way to its stream; any thread may add one."""
 
-    `now` is the store's clock. `expect` is called when lines begin to wait, and whenever many wait:
-    they should be taken soon.
-    """
-
-    def __init__(
-        self, level: str, now: Callable[[], datetime], expect: Callable[[bool], None]
-    ) -> None:
+    def __init__(self, level: str, attempt: Attempt) -> None:
         #: The number of the lowest level to keep.
         self.least: int = LEVELS[level]
-        self._expect = expect
+        # The attempt has these lines, and so has the asyncio task that it has. Keeping it would
+        # leave all three to Python's search for garbage, once for each execution.
+        self._attempt = weakref.ref(attempt)
         self._waiting: list[_Line] = []
         self._count = 0
-        self._now = now
         #: What the process's clock lacks to the store's; most attempts log nothing.
         self._ahead_ms = 0.0
 
@@ -80,11 +86,14 @@ class KeptLines:
         _running.set(self)
 
     def add(self, record: logging.LogRecord, logger: str | None = None) -> None:
-        """Keep a record, unless the maximum is reached."""
+        """Keep a record, unless the maximum is reached or the attempt has ended."""
         # Written for speed: tasks that log a lot spend their time here.
+        attempt = self._attempt()
+        if attempt is None:
+            return
         self._count = count = self._count + 1
         if count == 1:
-            self._ahead_ms = to_ms(self._now()) - 1000 * time.time()
+            self._ahead_ms = to_ms(attempt.now()) - 1000 * time.time()
         elif count > MOST_LINES + 1:
             return
         fields = record.__dict__
@@ -105,7 +114,7 @@ class KeptLines:
         waiting = self._waiting
         waiting.append(line)
         if len(waiting) % _MANY == 1:
-            self._expect(len(waiting) > 1)
+            attempt.expect_lines(len(waiting) > 1)
 
     def take(self) -> Iterator[bytes]:
         """Take the waiting lines, packed into few payloads: a frame costs more than a line."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 import time
+import weakref
 from typing import Any
 
 import pytest
@@ -433,3 +435,27 @@ async def test_the_next_execution_starts_while_a_result_is_recorded(
             recorded.set()
             assert [await handle.result(timeout=5) for handle in handles] == [0, 1, 2, 3]
     assert started == [0, 1, 2, 3]
+
+
+async def test_attempts_leave_nothing_to_the_search_for_garbage(app: App, working: Working) -> None:
+    """A context goes with its attempt, with and without steps and kept lines."""
+    contexts: list[weakref.ref[Context]] = []
+
+    @app.task
+    async def work(ctx: Context, said: str) -> None:
+        contexts.append(weakref.ref(ctx))
+        await ctx.step("first", lambda: 1)
+
+    gc.disable()
+    try:
+        async with working():
+            for handle in await work.submit_many([{"said": "hello"}] * 20):
+                await handle.result(timeout=5)
+
+            async def all_gone() -> bool:
+                return all(context() is None for context in contexts)
+
+            await wait_for(all_gone)
+    finally:
+        gc.enable()
+    assert len(contexts) == 20

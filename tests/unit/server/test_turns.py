@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from functools import partial
 
 import pytest
@@ -108,3 +109,19 @@ async def test_a_call_that_is_over_before_it_begins_does_not_count() -> None:
     calls.send("a", SHARE)
     await calls.settle()
     assert calls.started.count("a") == 2 * SHARE
+
+
+async def test_a_turn_does_not_keep_a_call_that_has_begun() -> None:
+    """A call keeps its turn; both would be left to the search for garbage."""
+    turns = Turns()
+
+    def begin() -> None:
+        pass
+
+    call = weakref.ref(begin)
+    turn = turns.start("a", begin)
+    del begin
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert call() is None
+    turn.end()

@@ -28,6 +28,10 @@ PRESENT_S = 1.0
 BRIEF_S = 0.1
 
 
+def _begun() -> None:
+    """Stand for a call that has begun: its turn must not keep it, because it keeps its turn."""
+
+
 class Turn:
     """A call that is started when it is its turn."""
 
@@ -112,7 +116,8 @@ class Turns:
             if is_shared and not turn.is_over:
                 turn.started_at = now
                 self._working.setdefault(caller, {})[turn] = None
-            turn.begin()
+            begin, turn.begin = turn.begin, _begun
+            begin()
         self._plan()
 
     def _has_its_share(self, caller: object, now: float) -> bool:
