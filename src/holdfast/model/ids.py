@@ -11,7 +11,14 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 #: Two characters for each ten bits: every call mints an id, so a table is worthwhile.
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _TEN_BITS = (1 << 10) - 1
-_FIFTY_BITS = (1 << 50) - 1
+#: For each byte a character, each as often as the others.
+_CHARACTERS = bytes(ord(_ALPHABET[byte % len(_ALPHABET)]) for byte in range(256))
+_HALF = 10
+#: Second halves of ids, made many at a time: asking the system for chance takes longer than an id.
+_halves: list[str] = []
+_HALVES = 256
+# A forked process would mint the ids of its parent.
+os.register_at_fork(after_in_child=_halves.clear)
 
 
 def _encode(value: int, pairs: int) -> str:
@@ -23,8 +30,19 @@ def new_id() -> str:
 
     The time in it is for people only; order and age come from the store's clock.
     """
-    chance = int.from_bytes(os.urandom(7), "big") & _FIFTY_BITS
-    return _time(time.time_ns() // 1_000_000) + _encode(chance, 5)
+    try:
+        half = _halves.pop()
+    except IndexError:
+        half = _make_halves()
+    return _time(time.time_ns() // 1_000_000) + half
+
+
+def _make_halves() -> str:
+    """Return the second half of an id, and keep others for the next ones."""
+    text = os.urandom(_HALVES * _HALF).translate(_CHARACTERS).decode()
+    first, *others = [text[at : at + _HALF] for at in range(0, len(text), _HALF)]
+    _halves.extend(others)
+    return first
 
 
 @functools.lru_cache(2)

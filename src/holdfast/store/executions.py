@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
-
-import msgspec
 
 from holdfast.concurrency import all_of
 from holdfast.errors import ExecutionNotFound, HoldfastError, IdConflict, IdempotencyConflict
-from holdfast.model import bonds, causes, names, records
+from holdfast.model import causes, names, records
 from holdfast.model.calls import Completion
 from holdfast.model.executions import (
     Claim,
@@ -25,8 +22,6 @@ from holdfast.model.frames import NewFrame
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.quotas import Window
-from holdfast.model.retry import RetryPolicy
-from holdfast.model.revisions import revision_of
 from holdfast.model.sealing import Sealing, is_sealed
 from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
@@ -34,6 +29,7 @@ from holdfast.store import decode
 from holdfast.store.batches import Batches, accepted, refusals
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.grants import Grant, Verdict, Wanted, verdict_args
+from holdfast.store.items import decimal_text, encode_item
 from holdfast.store.streams import frame_values
 from holdfast.store.valkey.call import refusal
 
@@ -42,82 +38,6 @@ ITEMS_IN_CALL = 100
 BYTES_IN_CALL = 1 << 20
 #: A key that comes together with an id is remembered at least this long after its start.
 ALIAS_TTL_MS = 30 * 86_400_000
-
-
-_pack = msgspec.msgpack.Encoder().encode
-
-
-def encode_retry(policy: RetryPolicy) -> str:
-    """Encode a policy as lib/execution/retry.lua reads it."""
-    backoff = policy.backoff
-    numbers = (backoff.initial_ms, backoff.max_ms, backoff.factor, backoff.jitter)
-    return ",".join([str(policy.max_attempts), backoff.kind, *map(_decimal, numbers)])
-
-
-def _decimal(value: float) -> str:
-    """Write a number without an exponent and without losing a digit."""
-    return format(Decimal(str(value)), "f")
-
-
-def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict[str, object]:
-    """Return the fields of a new execution that create.lua reads; absent ones are left out."""
-    optional = {
-        "requires": ",".join(item.requires) or None,
-        "priority": item.priority or None,
-        "delay": item.delay_ms or None,
-        "run_at": item.run_at and to_ms(item.run_at),
-        "deadline": item.deadline_ms,
-        "attempt_timeout": item.attempt_timeout_ms,
-        "max_reclaims": item.max_reclaims,
-        "max_replays": item.max_replays,
-        "keep": item.retention_ms,
-        "key": item.idempotency_key,
-        "limits": limits or None,
-        "trace": item.traceparent,
-        "on_end": item.on_end,
-        "bond": bonds.bond(item.on_parent_end, item.id),
-    }
-    fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
-    fields |= {
-        "id": execution_id,
-        "tenant": item.tenant,
-        "lane": item.lane,
-        "kind": item.kind,
-    }
-    if item.requires and (revision := revision_of(item.requires)) is not None:
-        fields["rev"] = revision
-    if item.retry is not None:
-        fields["retry"] = encode_retry(item.retry)
-        if item.retry.give_up_on:
-            fields["give_up"] = ",".join(item.retry.give_up_on)
-    if item.tags:
-        fields["tagged"] = len(item.tags)
-        fields["tags"] = [part for pair in item.tags.items() for part in pair]
-    if item.is_named:
-        fields["named"] = item.id is not None
-        fields["digest"] = item.digest()
-        fields["nonce"] = new_id()
-    if item.window is not None:
-        fields |= _window_fields(item, item.window)
-    return fields
-
-
-def encode_item(item: NewExecution, execution_id: str, limits: str = "") -> bytes:
-    """Encode a new execution for create.lua."""
-    return _pack(item_fields(item, execution_id, limits))
-
-
-def _window_fields(item: NewExecution, window: Window) -> dict[str, object]:
-    mode = "debounce" if item.debounce is not None else "throttle"
-    fields: dict[str, object] = {
-        "window": mode,
-        "window_key": f"{mode} {window.key}",
-        "window_ms": window.ms,
-        "nonce": new_id(),
-    }
-    if item.debounce is not None:
-        fields["delay"] = window.ms
-    return fields
 
 
 def _window_id(item: NewExecution, window: Window) -> str:
@@ -138,6 +58,8 @@ class Executions(Domain):
     async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create executions independently: an answer or an error for each, in order."""
         if self._sealing.codec is None:
+            if len(items) == 1 and _is_simple(items[0]):
+                return [await self._create_simple(items[0])]
             return await self._create(items)
         digests = [self._digests(item) for item in items]
         answers = await self._create(
@@ -189,6 +111,16 @@ class Executions(Domain):
         )
         return answers  # type: ignore[return-value]
 
+    async def _create_simple(self, item: NewExecution) -> Submitted | HoldfastError:
+        """Create one execution whose id is minted here, and which has no limits."""
+        execution_id = new_id()
+        args = (encode_item(item, execution_id), item.input)
+        try:
+            word, *rest = await self._creations.call(self._store.tag_of(execution_id), args)
+        except HoldfastError as error:
+            return error
+        return await self._answer(item, execution_id, word, rest)
+
     async def _create_in(
         self,
         tag: str,
@@ -211,12 +143,14 @@ class Executions(Domain):
                 answers[index] = error
             return
         for (index, execution_id, _), (word, *rest) in zip(chunk, replies, strict=True):
-            item = items[index]
-            if word == b"created":
-                state = State(rest[0].decode())
-                answers[index] = Submitted(id=ExecutionId(execution_id), state=state)
-            else:
-                answers[index] = await self._taken(item, execution_id, word, rest)
+            answers[index] = await self._answer(items[index], execution_id, word, rest)
+
+    async def _answer(
+        self, item: NewExecution, execution_id: str, word: bytes, rest: list[bytes]
+    ) -> Submitted | HoldfastError:
+        if word == b"created":
+            return Submitted(id=ExecutionId(execution_id), state=State(rest[0].decode()))
+        return await self._taken(item, execution_id, word, rest)
 
     async def _taken(
         self, item: NewExecution, execution_id: str, word: bytes, rest: list[bytes]
@@ -394,7 +328,7 @@ class Executions(Domain):
             self._store.tag_of(execution_id),
             execution_id,
             lease.fence,
-            _decimal(pct),
+            decimal_text(pct),
             message and self._sealing.seal_text(message, "note", execution_id),
         )
 
@@ -485,6 +419,11 @@ def _start_delay_ms(item: NewExecution) -> int:
     if item.run_at is not None:
         return max(0, to_ms(item.run_at) - to_ms(datetime.now(UTC)))
     return item.delay_ms or 0
+
+
+def _is_simple(item: NewExecution) -> bool:
+    """Whether nothing has to be known of an item but its content."""
+    return not (item.is_named or item.window or item.budgets or item.quotas)
 
 
 def _chunks(indexes: list[int], items: Sequence[NewExecution]) -> list[list[int]]:

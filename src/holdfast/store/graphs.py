@@ -28,7 +28,8 @@ from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 from holdfast.store import decode
 from holdfast.store.domain import Domain
-from holdfast.store.executions import BYTES_IN_CALL, item_fields
+from holdfast.store.executions import BYTES_IN_CALL
+from holdfast.store.items import item_fields
 
 #: A staged graph that is not created this long after its last chunk is removed.
 STAGING_TTL_MS = 60_000

@@ -20,7 +20,7 @@ from holdfast.model.schedules import TAG, NewSchedule, Schedule, decode_schedule
 from holdfast.model.sealing import is_sealed
 from holdfast.model.states import State
 from holdfast.store.domain import Domain
-from holdfast.store.executions import encode_item
+from holdfast.store.items import encode_item
 from holdfast.store.valkey.call import refusal
 
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode

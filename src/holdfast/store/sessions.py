@@ -33,7 +33,7 @@ from holdfast.model.sessions import (
 )
 from holdfast.model.states import Hold, State
 from holdfast.store.domain import Domain
-from holdfast.store.executions import item_fields
+from holdfast.store.items import item_fields
 
 _DIRECTIONS: Mapping[str, Direction] = {"i": "in", "o": "out", "n": "note"}
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode

@@ -12,7 +12,7 @@ from holdfast.model.moments import from_ms
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.store import channels
-from holdfast.store.executions import encode_item
+from holdfast.store.items import encode_item
 from holdfast.store.store import Store
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.polling import wait_for

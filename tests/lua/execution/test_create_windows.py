@@ -11,7 +11,7 @@ from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.moments import from_ms
 from holdfast.model.quotas import Window
 from holdfast.model.states import Hold, State
-from holdfast.store.executions import encode_item
+from holdfast.store.items import encode_item
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump, claim_one, state_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -54,3 +56,18 @@ def test_any_text_makes_a_valid_id() -> None:
 def test_ids_of_keys_and_minted_ids_cannot_collide() -> None:
     """They differ in length."""
     assert len(id_of_key("a", "b")) == 25
+
+
+def test_a_forked_process_mints_ids_of_its_own() -> None:
+    """It begins with the memory of its parent, in which halves of ids wait to be used."""
+    program = (
+        "import os, time\n"
+        "from holdfast.model.ids import new_id\n"
+        "time.time_ns = lambda: 0\n"
+        "new_id()\n"
+        "os.fork()\n"
+        "os.write(1, ''.join(f'{new_id()}\\n' for _ in range(100)).encode())\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    ids = run.stdout.split()
+    assert len(ids) == len(set(ids)) == 200

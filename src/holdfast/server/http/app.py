@@ -44,7 +44,7 @@ _HEADERS = (
 
 
 def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    return b"".join(b"%b: %b\r\n" % pair for pair in headers)
+    return b"".join([b"%b: %b\r\n" % pair for pair in headers])
 
 
 _LINES = _lines(_HEADERS)
