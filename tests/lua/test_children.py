@@ -87,11 +87,12 @@ async def test_a_removed_child_leaves_the_list_and_a_removed_parent_its_children
         await store.executions.complete(claim.id, claim.lease, b"1")
     await clock.advance_and_tick(1_000)
     assert await children(store, "p") == ["p~0.2"]
+    tag = store.tag_of("p")
+    assert await store.client.call(["ZRANGE", f"{tag}:o:p", "0", "-1"]) == [b"p~0.2"]
     await clock.advance_and_tick(1_000)
     assert await children(store, "p") == []
     assert (await store.queries.describe("p~0.2")).parent == "p"
     await clock.advance_and_tick(1_000)
-    tag = store.tag_of("p")
     assert await store.client.call(["EXISTS", f"{tag}:o:p"]) == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from typing_extensions import override
@@ -10,11 +11,12 @@ from holdfast.model.states import State
 from holdfast.store.executions import Executions
 from holdfast.store.sessions import Sessions
 from holdfast.store.store import Store
+from holdfast.store.valkey import library
 from holdfast.store.valkey.call import Caller
 from holdfast.testing.clock import Clock
 from tests.support.graphs import submit
 from tests.support.invariants import violations
-from tests.support.lifecycle import Dump, claim_one, state_of
+from tests.support.lifecycle import Dump, claim_one, create_one, state_of
 from tests.support.sessions import begin, deliver, first_texts, session_of
 
 
@@ -57,3 +59,14 @@ async def test_a_script_completes_an_execution_of_a_session(
     await store.executions.complete(claim.id, claim.lease, b"1")
     assert first_texts(await claim_one(store, f"{session_of(claim)}~2")) == ["two"]
     assert violations(dump(), clock.now_ms) == []
+
+
+async def test_the_product_has_the_clock_of_the_server(store: Store) -> None:
+    """In milliseconds; only test builds have another."""
+    execution_id = await create_one(store)
+    script = library.script("hf_execution_explain")
+    before = time.time_ns() // 1_000_000
+    _, now, *_ = await store.client.call(
+        ["EVAL", script, "1", store.tag_of(execution_id), execution_id]
+    )
+    assert before <= now <= time.time_ns() // 1_000_000

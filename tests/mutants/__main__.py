@@ -31,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--since", help="draw only from lines that differ from this commit")
     parser.add_argument("--only", type=int, nargs="*", help="judge these numbers only")
     parser.add_argument("--quick", action="store_true", help="only ask the tests near a mutant")
     parser.add_argument("--among", nargs="*", default=[], help="near tests besides, by their paths")
@@ -53,7 +54,7 @@ def run(trials: Trials, options: argparse.Namespace) -> None:
     ends_at = time.monotonic() + (options.seconds or float("inf"))
     seen = _kept(options)
     done = {one["number"] for one in seen}
-    for number, mutant in enumerate(drawn(options.count, options.seed)):
+    for number, mutant in enumerate(drawn(options.count, options.seed, options.since)):
         if number in done or (options.only and number not in options.only):
             continue
         if time.monotonic() > ends_at:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import random
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from holdfast.store.valkey import library
 
@@ -36,6 +38,7 @@ _READS = "GET|EXISTS|CARD|LEN|RANGE|SCORE|RANK|COUNT|TYPE|TTL|SCAN|MEMBER|KEYS|V
 _WRITE = re.compile(
     rf"^(?P<write>[ \t]*server\.call\('(?!\w*(?:{_READS}))\w+'.*\))[ \t]*$", re.MULTILINE
 )
+_HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@|^\+\+\+ b/(\S+)\.lua$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,14 @@ class Mutant:
     after: str = field(repr=False)
 
     @property
+    def line(self) -> int:
+        """The line that changed, from 1."""
+        return self.before.count("\n", 0, self.at) + 1
+
+    @property
     def place(self) -> str:
         """The file and the line that changed."""
-        return f"{self.source}:{self.before.count(chr(10), 0, self.at) + 1}"
+        return f"{self.source}:{self.line}"
 
     def difference(self) -> str:
         """Return the lines that changed."""
@@ -95,12 +103,17 @@ def _code_start(text: str) -> int:
     return match.start() if match else 0
 
 
-def drawn(count: int, seed: int) -> list[Mutant]:
-    """Draw mutants: the kinds in equal shares as far as they last, files by their size."""
+def drawn(count: int, seed: int, since: str | None = None) -> list[Mutant]:
+    """Draw mutants: the kinds in equal shares as far as they last, files by their size.
+
+    With a commit, only of lines that differ from it.
+    """
+    lines = _lines_since(since) if since else None
     by_kind: dict[str, list[Mutant]] = {}
     for source in library.sources().values():
         for mutant in mutants_of(source.name, source.text):
-            by_kind.setdefault(mutant.kind, []).append(mutant)
+            if lines is None or (mutant.source, mutant.line) in lines:
+                by_kind.setdefault(mutant.kind, []).append(mutant)
     draw = random.Random(seed)
     chosen = []
     for kind in sorted(by_kind):
@@ -108,3 +121,20 @@ def drawn(count: int, seed: int) -> list[Mutant]:
         chosen += by_kind[kind][: -(-count // len(by_kind))]
     draw.shuffle(chosen)
     return chosen[:count]
+
+
+def _lines_since(commit: str) -> set[tuple[str, int]]:
+    """Return the lines of Lua that differ from a commit, with the names of their files."""
+    folder = Path(library.__file__).parents[2] / "lua"
+    command = ["git", "diff", "--unified=0", "--relative", commit, "--", "."]
+    difference = subprocess.run(
+        command, cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
+    lines = set()
+    name = ""
+    for first, count, file in _HUNK.findall(difference):
+        if file:
+            name = file
+        else:
+            lines |= {(name, int(first) + step) for step in range(int(count or 1))}
+    return lines

@@ -84,6 +84,21 @@ async def test_a_repeated_call_gets_the_same_leases(store: Store, dump: Dump) ->
     assert dump() == before
 
 
+async def test_a_lease_is_returned_again_though_the_limits_refuse_it_now(
+    store: Store, dump: Dump
+) -> None:
+    """They admitted the grant before, and the worker runs the execution."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    tag = store.tag_of(execution_id)
+    first = await store.executions.activate(tag, asked, [(grant, None)])
+    before = dump()
+    refusal = Verdict(blocker=LimitRef.quota("q"))
+    assert await store.executions.activate(tag, asked, [(grant, refusal)]) == first
+    assert dump() == before
+
+
 async def test_a_repeated_claim_gets_the_same_grants(store: Store, dump: Dump) -> None:
     """With their leases, once they are activated."""
     await make_quota(store)
@@ -289,3 +304,5 @@ async def test_those_that_are_never_woken_do_not_look_together(store: Store, clo
     await clock.advance_and_tick(450_000)
     states = [await state_of(store, one) for one in ids]
     assert 5 < states.count(State.WAITING) < 15
+    await clock.advance_and_tick(150_000)
+    assert {await state_of(store, one) for one in ids} == {State.WAITING}

@@ -221,3 +221,12 @@ async def test_an_idle_lane_forgets_who_was_served(store: Store) -> None:
     for n in range(12):
         await create_one(store, id=f"{root}~{n}", tenant="a" if n % 2 else "b")
     assert Counter(await tenants_of(store, await take(store, tag, 6))) == {"a": 3, "b": 3}
+
+
+async def test_two_lanes_take_turns_across_calls(store: Store) -> None:
+    """A worker that claims one execution at a time serves both."""
+    root = new_id()
+    items = [{"id": f"{root}~{lane}{n}", "lane": lane} for lane in ("a", "b") for n in range(3)]
+    await create_together(store, *items)
+    ids = await take(store, store.tag_of(root), 4, lanes=["a", "b"])
+    assert sorted(one[-2:] for one in ids) == ["a0", "a1", "b0", "b1"]

@@ -17,6 +17,7 @@ from tests.support.lifecycle import (
     refused,
     state_of,
 )
+from tests.support.limits import grant_one, make_quota
 from tests.support.sessions import begin, deliver, park, session, session_of, texts_of, turn
 from tests.support.waits import prepare_one, record_calls, send, suspend
 
@@ -99,3 +100,18 @@ async def test_a_kept_coroutine_starts_again(store: Store, clock: Clock, dump: D
     again = await claim_one(store, first.id)
     assert (again.kept, set(again.steps), again.continued) == (True, {"receive:1"}, 1)
     assert texts_of(again.steps["receive:1"]) == ["three"]
+
+
+async def test_a_worker_keeps_a_coroutine_with_limits(store: Store) -> None:
+    """The grant between its two leases has an epoch of its own, which does not count."""
+    await make_quota(store)
+    delivered = await deliver(store, "one", quotas=("q",))
+    claims = []
+    for _ in range(2):
+        asked, grant = await grant_one(store, delivered.execution or "")
+        admitted = [(grant, None)]
+        claims += await store.executions.activate(store.tag_of(delivered.session), asked, admitted)
+        await turn(store, claims[-1], "one", wait="receive:1", kept=True)
+        await deliver(store, "two", quotas=("q",))
+    assert [claim.kept for claim in claims] == [False, True]
+    assert set(claims[-1].steps) == {"receive:1"}

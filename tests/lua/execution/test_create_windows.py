@@ -110,6 +110,20 @@ async def test_a_call_sent_twice_is_one_submission(store: Store, dump: Dump, mod
     assert await store.queries.input("root~0") == (b"2" if mode == "debounce" else b"1")
 
 
+async def test_the_last_16_calls_of_a_window_are_recognised(store: Store) -> None:
+    """A repetition of an earlier call counts as a new submission."""
+    calls = []
+    for number in range(17):
+        item = NewExecution(kind="work", input=b"%d" % number, debounce=Window("key", 1_000))
+        calls.append((encode_item(item, f"root~{number}"), item.input))
+        await store.caller.write("hf_execution_create", store.tag_of("root~"), *calls[-1])
+    for call in calls[1:]:
+        await store.caller.write("hf_execution_create", store.tag_of("root~"), *call)
+        assert await store.queries.input("root~0") == b"16"
+    await store.caller.write("hf_execution_create", store.tag_of("root~"), *calls[0])
+    assert await store.queries.input("root~0") == b"0"
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -76,7 +76,7 @@ async def test_an_execution_with_limits_is_a_brief_to_its_end(
     assert (found.state, found.attempts, found.quotas) == (State.COMPLETED, 1, (name,))
 
 
-@pytest.mark.parametrize("name", ["q", "q" * 60])
+@pytest.mark.parametrize("name", ["q", "q" * 60, "q" * 64])
 async def test_any_other_change_unfolds_it(store: Store, dump: Dump, name: str) -> None:
     """Its limits, its input and its place in the lists are kept."""
     await make_quota(store, name)

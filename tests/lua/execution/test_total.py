@@ -40,6 +40,14 @@ async def test_a_total_is_the_length_of_the_list(
     assert await store.queries.total(Filter(**wanted)) == Total(count=len(listed), exact=True)
 
 
+async def test_the_children_of_an_execution_are_counted_for_their_tenant(store: Store) -> None:
+    """Another tenant has none of them."""
+    await create_together(store, {"id": "p"}, {"id": "p~0.1"}, {"id": "p~0.2"})
+    for tenant, count in ((None, 2), ("default", 2), ("other", 0)):
+        total = await store.queries.total(Filter(parent="p", tenant=tenant))
+        assert total == Total(count=count, exact=True)
+
+
 async def test_a_total_without_an_index_says_that_there_are_more(store: Store) -> None:
     """It looks at a bounded number; a total that an index gives is exact however large."""
     many = 2_100

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.engine.payloads import Payloads
 from holdfast.model.calls import Completion
 from holdfast.model.executions import NewExecution
 from holdfast.model.frames import NewFrame
@@ -16,6 +17,7 @@ from holdfast.testing.clock import Clock
 from tests.support.graphs import GraphRun, members, submit
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, claim_in
+from tests.support.limits import claim_as_before, wanted
 from tests.support.mailbox import Mailbox
 from tests.support.streaming import read_all
 
@@ -36,6 +38,53 @@ async def test_a_join_starts_when_all_its_upstreams_end_in_one_call(
     await run.complete("d")
     assert await run.state() == "completed"
     assert violations(dump()) == []
+
+
+async def test_a_join_that_starts_is_told_once(store: Store) -> None:
+    """Though several of its upstreams end in one call."""
+    run = await submit(store, "a b c", "a>c", "b>c")
+    await store.feeds.listen(run.tag, "default")
+    await run.complete_together("a", "b")
+    _, rows = await store.feeds.read(run.tag, "default", "-", 100)
+    changes = [(row.before, row.state) for row in rows if row.execution == member_id(run.id, "c")]
+    assert changes == [("waiting_children", "waiting")]
+
+
+async def test_a_member_that_starts_keeps_its_requirements_and_its_trace(store: Store) -> None:
+    """Only a worker with the capability gets it, with the trace of its submission."""
+    trace = f"00-{'1' * 32}-{'2' * 16}-01"
+    made = members("a") | members("b", requires=("gpu",), traceparent=trace)
+    run = await submit(store, made, "a>b")
+    await run.complete("a")
+    assert await claim_in(store, run.tag) == []
+    (claim,) = await claim_in(store, run.tag, capabilities=["gpu"])
+    assert (claim.requires, claim.traceparent) == (("gpu",), trace)
+
+
+@pytest.mark.parametrize("size", [1, 100])
+async def test_what_upstreams_pass_on_is_added_to_an_input(store: Store, size: int) -> None:
+    """Whatever its size; processes of 0.2.0 get the same."""
+    made = members("a") | members("bc", requires=("gpu",), input=b'{"own":"%s"}' % (b"x" * size))
+    run = await submit(store, made, "a>b:x", "a>c:x")
+    await run.complete("a")
+    merged = b'{"own":"%s","x":1}' % (b"x" * size)
+    (claim,) = await claim_in(store, run.tag, capabilities=["gpu"])
+    assert (claim.requires, claim.input) == (("gpu",), merged)
+    claims, _ = await claim_as_before(store, run.tag, wanted(limit=1, capabilities=["gpu"]))
+    (claim,) = await Payloads(store).open_claims(claims)
+    assert (claim.requires, claim.input) == (("gpu",), merged)
+
+
+@pytest.mark.parametrize("size", [1, 100])
+async def test_a_member_ends_with_the_content_type_of_its_result(store: Store, size: int) -> None:
+    """Whatever its size."""
+    run = await submit(store, "a b", "a>b")
+    claim = (await run.claim())["a"]
+    await store.executions.complete(claim.id, claim.lease, b"x" * size, "text/plain")
+    outcome = await store.executions.outcome(claim.id)
+    assert outcome is not None
+    assert (outcome.result, outcome.content_type) == (b"x" * size, "text/plain")
+    assert await run.states() == "completed waiting"
 
 
 async def test_ends_of_several_graphs_in_one_call(store: Store, dump: Dump) -> None:

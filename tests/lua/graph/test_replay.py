@@ -34,6 +34,18 @@ async def test_the_failed_part_runs_again(store: Store, dump: Dump) -> None:
     assert violations(dump()) == []
 
 
+async def test_a_member_that_fails_again_can_be_replayed_again(store: Store, dump: Dump) -> None:
+    """A replay leaves nothing behind that prevents the next one."""
+    run = await submit(store, "a b", "a>b")
+    for _ in range(3):
+        await run.fail("a")
+        await Graphs(store, Payloads(store)).replay(run.id)
+        assert await run.states() == "waiting waiting_children"
+        assert violations(dump()) == []
+    await run.complete("a", "b")
+    assert await run.state() == "completed"
+
+
 async def test_a_quorum_that_was_lost_gets_another_chance(store: Store, dump: Dump) -> None:
     """Failures and cancelled losers run again, the success counts as before."""
     run = await submit(

@@ -45,6 +45,14 @@ async def test_an_hour_and_no_more_is_kept(store: Store, clock: Clock, dump: Dum
     assert sorted(len(rows) for rows in lists if isinstance(rows, list)) == [13, 720]
 
 
+async def test_a_series_without_samples_expires(store: Store, dump: Dump) -> None:
+    """After an hour, and after a week."""
+    await store.histories.add({LANE: (1, 0, 0, 0, 0, 0)})
+    names = sorted(key for key in dump() if ":history:" in key)
+    spans = [await store.client.call(["PTTL", name]) for name in names]
+    assert [round(span / 3_600_000) for span in spans if span > 0] == [1, 168]
+
+
 async def test_a_series_may_miss_a_sample(store: Store, clock: Clock) -> None:
     """The next one has all that was added since."""
     await store.histories.add({LANE: (0, 0, 0, 100, 0, 0)})

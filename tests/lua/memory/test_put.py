@@ -44,6 +44,16 @@ async def test_an_item_ends_when_its_time_is_over(store: Store, clock: Clock, du
     assert await store.memories.get("acme", SPACE, "k", refresh=False)
 
 
+async def test_an_item_that_stays_has_no_timer(store: Store, clock: Clock, dump: Dump) -> None:
+    """Also if it was to end before."""
+    await store.memories.put("acme", SPACE, "k", b"1")
+    before = {key for key in dump() if not key.endswith(":meta")}
+    await store.memories.put("acme", SPACE, "k", b"1", ttl_ms=1_000)
+    await clock.advance(1)
+    await store.memories.put("acme", SPACE, "k", b"1")
+    assert {key for key in dump() if not key.endswith(":meta")} == before
+
+
 async def test_items_of_tenants_are_apart(store: Store) -> None:
     """Two tenants may use the same names."""
     await store.memories.put("acme", SPACE, "k", b"1")

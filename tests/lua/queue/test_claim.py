@@ -91,6 +91,19 @@ async def test_what_expired_and_was_not_taken_can_be_claimed(engine: Engine, clo
     assert await counts(engine) == {"ready": 1, "in_flight": 2}
 
 
+async def test_what_was_read_again_and_nacked_is_ready_but_not_idle(
+    engine: Engine, clock: Clock
+) -> None:
+    """The expiry of an earlier delivery does not count any more."""
+    await engine.queues.define("q", lock_ms=1_000)
+    await push(engine, b"1")
+    await read_one(engine)
+    await clock.advance_and_tick(1_000)
+    await settle(engine, "nack", await read_one(engine))
+    assert (await _claim(engine)).deliveries == []
+    assert await counts(engine) == {"ready": 1}
+
+
 async def test_a_claim_beyond_the_budget_gives_up_instead(engine: Engine) -> None:
     """Hand-outs never exceed the budget, by no verb."""
     await engine.queues.define("q", max_attempts=1, dead_letter="dead")

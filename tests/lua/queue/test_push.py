@@ -161,6 +161,15 @@ async def test_memory_of_ids_is_given_back(engine: Engine, clock: Clock, dump: D
     assert left == {"queue", "groups", "tally:", "tally:default"}
 
 
+async def test_a_window_ends_in_time_though_many_end_together(engine: Engine, clock: Clock) -> None:
+    """A call forgets 100 keys, and ignores the others that are over."""
+    await engine.queues.define("q", dedup_window_ms=1_000)
+    items = [NewMessage(payload=b"1", dedup=f"d{n:03}") for n in range(120)]
+    await engine.queues.push_many("q", items)
+    await clock.advance(1_000)
+    assert not (await engine.queues.push("q", b"1", dedup="d119")).duplicate
+
+
 async def test_a_lost_reply_pushes_once(store: Store, engine: Engine, dump: Dump) -> None:
     """The repeated call gets the first answers, refusals too, whatever happened since."""
     await engine.queues.define("q", max_size=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine import Engine
+from holdfast.model.deliveries import Settle
 from holdfast.model.moments import from_ms
 from holdfast.store.queues import new_request
 from holdfast.store.store import Store
@@ -230,3 +231,14 @@ async def test_unknown_names_are_refused(engine: Engine, dump: Dump) -> None:
     await refused(read(engine, queue="w", group="billing"), "group_not_found", dump)
     await refused(read(engine, queue="f"), "group_not_found", dump)
     await refused(read(engine, queue="f", group="g"), "group_not_found", dump)
+
+
+async def test_a_repeated_read_says_that_something_is_owed(store: Store, engine: Engine) -> None:
+    """The dead letter of another call, for example."""
+    await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+    await push(engine, b"1", b"2")
+    args = ("hf_queue_read", store.queue_tag("q"), "", new_request(), "c1", "1", "")
+    assert (await store.caller.write(*args))[0] == 0
+    (other,) = await read(engine, 1)
+    await store.queues.settle("q", "nack", [Settle(handle=other.handle)])
+    assert (await store.caller.write(*args))[0] == 1

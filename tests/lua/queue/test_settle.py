@@ -172,6 +172,20 @@ async def test_only_an_ack_may_come_late(engine: Engine, clock: Clock, ticked: b
         await settle(engine, "ack", *await read(engine))
 
 
+async def test_a_late_ack_leaves_nothing_of_the_message(
+    engine: Engine, clock: Clock, dump: Dump
+) -> None:
+    """Nor of the fact that its lock had expired."""
+    await engine.queues.define("q", lock_ms=1_000)
+    await push(engine, b"1")
+    held = await read_one(engine)
+    await clock.advance_and_tick(1_000)
+    assert await codes(settle(engine, "ack", held)) == ["ok"]
+    tag = engine.store.queue_tag("q")
+    left = {key.removeprefix(f"{tag}:") for key in dump() if key.startswith(tag)}
+    assert not left & {"messages", "tries:default", "late:default", "open:default"}
+
+
 async def test_an_ack_after_the_last_attempt_expired_is_stale(engine: Engine, clock: Clock) -> None:
     """The message is a dead letter by then: it is not two things."""
     await engine.queues.define("q", lock_ms=1_000, max_attempts=1, dead_letter="dead")

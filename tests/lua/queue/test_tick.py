@@ -43,6 +43,18 @@ async def test_it_says_that_something_is_owed(store: Store, engine: Engine, cloc
         await clock.advance(1)
 
 
+async def test_its_answer_counts_what_is_due_and_marks_what_is_owed(
+    store: Store, engine: Engine
+) -> None:
+    """A dead letter that waits for its queue is owed."""
+    await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+    await push(engine, b"1")
+    items = [Settle(handle=delivery.handle) for delivery in await read(engine)]
+    await store.queues.settle("q", "nack", items)
+    tag = store.queue_tag("q")
+    assert await store.caller.write("hf_queue_tick", tag, "10") == [1, 5_000, 1]
+
+
 async def test_an_unknown_queue_is_refused(store: Store) -> None:
     """The ticker forgets it."""
     with pytest.raises(QueueNotFound):

@@ -21,6 +21,14 @@ async def test_no_more_than_the_slots_are_admitted(store: Store) -> None:
     assert (await store.quotas.get("q")).running == 3
 
 
+async def test_each_admission_is_answered_by_two_empty_values(store: Store) -> None:
+    """In the first answer, and when the call is repeated."""
+    await make_quota(store, max_concurrent=3)
+    args = ("hf_quota_admit", store.quota_tag("q"), "r1", "e1", "1", "q", "e2", "1", "q")
+    for _ in range(2):
+        assert await store.caller.write(*args) == [b""] * 4
+
+
 async def test_no_more_than_the_window_allows_are_started(store: Store, clock: Clock) -> None:
     """The window slides: each start makes room for one when it leaves."""
     await make_quota(store, max_per_window=2, window_ms=1_000)

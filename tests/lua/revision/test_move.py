@@ -90,6 +90,17 @@ async def test_a_verdict_holds_for_the_version_that_was_judged(store: Store, dum
         assert found.gates == (Gate(name="loads", passed=True),)
 
 
+async def test_a_verdict_comes_too_late_after_one_change_by_another(
+    store: Store, dump: Dump
+) -> None:
+    """Only a repeated call finds the state that it asks for, one version later."""
+    ref = await create(store)
+    seen = await stage(store, ref, "blue", Lifecycle.WARMING)
+    now = await store.deployments.move(ref, "blue", Lifecycle.FAILED)
+    late = store.deployments.move(ref, "blue", Lifecycle.READY, settled=(), seen=seen.version)
+    await refused(late, StaleLifecycle, dump, id="blue", lifecycle="failed", version=now.version)
+
+
 async def test_a_routable_revision_does_not_drain(store: Store, dump: Dump) -> None:
     """One with the weight 0 does."""
     ref = await create(store)

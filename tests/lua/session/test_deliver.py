@@ -194,6 +194,19 @@ async def test_a_message_interrupts_the_turn(store: Store, clock: Clock, dump: D
     assert violations(dump(), clock.now_ms) == []
 
 
+async def test_what_waits_for_the_turn_is_dropped_when_a_message_interrupts_it(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """The new execution begins with the message that interrupts."""
+    first = await begin(store)
+    await deliver(store, "two")
+    answer = await deliver(store, "three", busy="interrupt")
+    assert (answer.effect, answer.execution) == (Effect.INTERRUPTED, f"{answer.session}~2")
+    assert (await session(store, session_of(first))).buffered == 0
+    assert first_texts(await claim_one(store, answer.execution or "")) == ["three"]
+    assert violations(dump(), clock.now_ms) == []
+
+
 async def test_an_interrupted_reply_is_cut_short(store: Store, clock: Clock, dump: Dump) -> None:
     """Readers and senders do not wait for the rest of it."""
     claim = await begin(store, busy="interrupt", sender="web")

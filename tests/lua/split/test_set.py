@@ -102,6 +102,20 @@ async def test_a_key_means_one_change(store: Store, dump: Dump) -> None:
     await refused(back, IdempotencyConflict, dump, id="talk", key="one")
 
 
+async def test_the_last_20_keys_are_remembered(store: Store, dump: Dump) -> None:
+    """A repetition of an earlier call is a call of its own."""
+    ref = await ready(store, "blue", "green")
+    for number in range(21):
+        weights = {"blue": 5_000 + number, "green": 5_000 - number}
+        await route(store, ref, key=f"key-{number}", **weights)
+    before = dump()
+    second = entries(blue=5_001, green=4_999)
+    assert (await store.deployments.set_split(ref, second, expected=1, key="key-1")).generation == 2
+    assert dump() == before
+    first = store.deployments.set_split(ref, entries(blue=10_000), expected=0, key="key-0")
+    await refused(first, StaleGeneration, dump, id="talk", generation=21)
+
+
 async def test_two_who_change_the_same_generation(store: Store, dump: Dump) -> None:
     """The second has not seen what the first did."""
     ref = await ready(store, "blue", "green")

@@ -102,3 +102,11 @@ async def test_an_unknown_execution_cannot_be_followed(store: Store, dump: Dump)
     """Nobody waits for what does not exist."""
     call = store.streams.tail("nobody", "p", 0, 1)
     await refused(call, ExecutionNotFound, dump, id="nobody")
+
+
+async def test_followers_are_forgotten_with_the_last_of_them(store: Store, dump: Dump) -> None:
+    """Nothing has to be written to the stream for that."""
+    execution_id = await create_one(store)
+    await store.streams.tail(execution_id, "reader", 0, 10)
+    (tails,) = (key for key in dump() if f":tails:{execution_id}" in key)
+    assert 0 < await store.client.call(["PTTL", tails]) <= 60_000

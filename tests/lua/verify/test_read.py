@@ -6,7 +6,7 @@ from holdfast.store.store import Store
 from holdfast.store.verify.reading import Partition
 from holdfast.store.verify.view import Read
 from holdfast.testing.clock import Clock
-from tests.support.lifecycle import create_one
+from tests.support.lifecycle import claim_one, create_one
 
 MISSING: Read = ("v", "x:gone", b"")
 
@@ -39,6 +39,27 @@ async def test_values_members_and_sizes(store: Store, clock: Clock) -> None:
     ]
     assert now == clock.now_ms
     assert (await partition.read(reads))[1] == digest
+
+
+async def test_a_brief_is_read_as_the_hashes_that_it_stands_for(store: Store, clock: Clock) -> None:
+    """That of the record, and that of its steps."""
+    claim = await claim_one(store, await create_one(store, input=b"x" * 100))
+    for name in ("one", "two"):
+        await store.executions.checkpoint(claim.id, claim.lease, name, name.encode())
+    record, steps = f"x:{claim.id}", f"s:{claim.id}"
+    reads: list[Read] = [
+        *(("m", record, name) for name in (b"state", b"input", b"gone")),
+        *(("m", steps, name) for name in (b"two", b"gone")),
+        ("n", steps, b""),
+        ("v", steps, b""),
+    ]
+    _, _, answers = await Partition(store.caller, store.tag_of(claim.id)).read(reads)
+    values = {name: f"{n} {clock.now_ms} {name}".encode() for n, name in ((1, "one"), (2, "two"))}
+    assert list(answers.values()) == [
+        *(b"active", b"x" * 100, None),
+        *(values["two"], None, 2),
+        {name.encode(): value for name, value in values.items()},
+    ]
 
 
 async def test_the_digest_is_that_of_the_answers(store: Store) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.errors import WaitpointClosed, WaitpointNotFound
+from holdfast.errors import SignalNotAllowed, WaitpointClosed, WaitpointNotFound
+from holdfast.model.waitpoints import NewWaitpoint
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.invariants import violations
@@ -70,3 +71,19 @@ async def test_unknown_waitpoints(store: Store, dump: Dump) -> None:
     for execution_id, number in (("nobody", 1), (one, 1), (other, 2)):
         call = store.waitpoints.token(execution_id, number, "ann")
         await refused(call, WaitpointNotFound, dump, id=f"{execution_id}~w{number}")
+
+
+async def test_a_token_is_for_a_person_only_if_each_has_one(store: Store, dump: Dump) -> None:
+    """The shared token has no person, and a waitpoint with personal tokens has no shared one."""
+    own = NewWaitpoint(name="own", key="own", answerers=("ann", "bob"), personal=True)
+    claim, (shared, personal) = await suspend_one(store, "gate", own)
+    assert await store.waitpoints.token(claim.id, 2, "operator", "bob") == personal
+    for point, person, accepted in (
+        (shared, "ann", "the holder of its one token"),
+        (personal, "", "ann, bob"),
+        (personal, "eve", "ann, bob"),
+    ):
+        number = 1 if point is shared else 2
+        call = store.waitpoints.token(claim.id, number, "operator", person)
+        why = {"by": "from", "accepted": accepted, "got": person or "an unnamed source"}
+        await refused(call, SignalNotAllowed, dump, id=point.id, **why)
