@@ -112,6 +112,14 @@ async def test_a_small_store_is_not_rewritten(tmp_path: Path) -> None:
     assert config == {name.encode(): str(256 * 1024 * 1024).encode()}
 
 
+async def test_a_short_stream_takes_little_memory(tmp_path: Path) -> None:
+    """By the server's default, one frame takes over 4 KB."""
+    async with open_store(f"embedded://{tmp_path}") as store:
+        await store.client.call(["XADD", "short", "*", "frame", "hello"])
+        used = await store.client.call(["MEMORY", "USAGE", "short"])
+    assert used < 1_500
+
+
 async def test_a_client_without_the_password_is_refused(tmp_path: Path) -> None:
     """Another user of the machine cannot read the store through its port."""
     async with _engine(tmp_path):

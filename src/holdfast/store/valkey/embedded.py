@@ -180,6 +180,8 @@ class EmbeddedServer:
                 # Journals of messages and small results stay compact; fewer entries keep them fast.
                 "hash-max-listpack-value 256",
                 "hash-max-listpack-entries 128",
+                # Most streams have few frames, and the first one takes a whole node.
+                "stream-node-max-bytes 1024",
                 "",
             )
         )
