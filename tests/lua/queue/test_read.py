@@ -242,3 +242,19 @@ async def test_a_repeated_read_says_that_something_is_owed(store: Store, engine:
     (other,) = await read(engine, 1)
     await store.queues.settle("q", "nack", [Settle(handle=other.handle)])
     assert (await store.caller.write(*args))[0] == 1
+
+
+async def test_a_repeated_read_that_only_gave_up_messages_changes_nothing(
+    store: Store, engine: Engine, dump: Dump
+) -> None:
+    """Found by the state machine: the second read took the dead letter's timer for its own."""
+    await engine.queues.define("q", max_attempts=2, dead_letter="dead")
+    await push(engine, b"1")
+    await settle(engine, "nack", await read_one(engine))
+    await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+    args = ("hf_queue_read", store.queue_tag("q"), "", new_request(), "c1", "1", "")
+    assert await store.caller.write(*args) == [1, 0]
+    before = dump()
+    # Nothing says when there may be more: the consumer looks again at once.
+    assert await store.caller.write(*args) == [1, 0]
+    assert dump() == before

@@ -57,13 +57,15 @@ local function run(tag, args)
   local out, known = {}, queue_memory.recall(tag, request)
   if known then
     queue_deliveries.again(q, group, request, cmsgpack.unpack(known), out)
-    return { 'ok', queue_outbox.size(q) > 0 and 1 or 0, '', unpack(out) }
+    -- It got nothing, or has lost it since: it may look again at once.
+    return { 'ok', queue_outbox.size(q) > 0 and 1 or 0, #out == 0 and 0 or '', unpack(out) }
   end
   queue_due.fire(q, 100)
   queue.close(q)
   local limit = room(q, group, consumer, tonumber(count))
   local more = fill(q, group, request, consumer, limit, side, out)
-  if #out > 0 then
+  -- A read that only gave messages up must not fire the timer of their letters when it is repeated.
+  if #out > 0 or q.unsent then
     local ids = {}
     for i, delivery in ipairs(out) do ids[i] = delivery[2] end
     queue_memory.keep(tag, request, cmsgpack.pack(ids))
