@@ -10,10 +10,10 @@ JOBS   ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n + n / 2)))
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes; without bytecode each would compile the package.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run demo test check browser pages docs sbom audit fmt bench chaos lock clean
+.PHONY: help run demo test check browser pages docs sbom audit fmt bench chaos property lock clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY) ## start the product: an example app, two bots, the console and the chat
 	@$(BIN)/python examples/teashop/run.py
@@ -63,6 +63,9 @@ bench: $(READY) ## measure all, or PARTS="SDK graphs"; prints a table, writes be
 
 chaos: $(READY) ## random faults: SEEDS=n fresh ones, or SEED=n again; TOPOLOGY=single|pair|cluster; AT_ONCE=n
 	@$(BIN)/python -m tests.chaos.seeded $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),30)) $(if $(TOPOLOGY),--topology $(TOPOLOGY)) $(if $(AT_ONCE),--at-once $(AT_ONCE))
+
+property: $(READY) ## random tests again and again with fresh seeds: MINUTES=n for each, AT_ONCE=n; TESTS="queues graphs"
+	@$(BIN)/python -m tests.property $(TESTS) --minutes $(or $(MINUTES),5) --at-once $(or $(AT_ONCE),2)
 
 lock: $(READY) ## pin the Lua library's digest, with a new release if it moved
 	@$(BIN)/python tools/check_lua.py --write
