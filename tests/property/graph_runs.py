@@ -6,8 +6,11 @@ graphs.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import Any
 
 from hypothesis import given
@@ -250,9 +253,47 @@ class Run:
             chosen = [found, *((key, self.held.pop(key)) for key in sorted(self.held)[:3])]
             items = [Completion(claim.id, claim.lease, b"1", None) for _, claim in chosen]
             answers = self.world.run(self.world.store.executions.complete_many(items))
-            for (key, _), answer in zip(chosen, answers, strict=True):
-                if answer is None:
-                    self.model.end(key, "completed")
+            answered = zip(chosen, answers, strict=True)
+            self.end_in_turn([key for (key, _), answer in answered if answer is None])
+
+    def end_in_turn(self, keys: list[str]) -> None:
+        """Members have succeeded in one call, one after the other.
+
+        Between two of them the store may have gone on, or parked its work: the model does what
+        explains the states that there are now.
+        """
+        if not self.exact or self.is_reopening():
+            for key in keys:
+                self.model.end(key, "completed")
+            return
+        _, members = self.world.run(self.world.store.graphs.members(self.id))
+        states = {key: str(member.state) for key, member in members.items()}
+        spared = {key for key, member in members.items() if member.spared}
+        started = {key for key, member in members.items() if self.was_released(member.id)}
+
+        def explanation(goes_on: Iterable[bool]) -> tuple[int, GraphModel]:
+            """Return how well a model agrees that goes on after these ends, and the model."""
+            model = copy.deepcopy(self.model)
+            for key, also in zip(keys, goes_on, strict=True):
+                model.end(key, "completed")
+                if also:
+                    model.follow(states, spared)
+            later = copy.deepcopy(model)
+            later.follow(states, spared)
+            agreeing = sum(
+                node.state == states[key].replace("active", "waiting")
+                and (node.state != "cancelled" or node.released == (key in started))
+                for key, node in later.nodes.items()
+            )
+            return agreeing, model
+
+        ways = itertools.product((False, True), repeat=len(keys))
+        _, self.model = max(map(explanation, ways), key=itemgetter(0))
+
+    def was_released(self, execution_id: str) -> bool:
+        """Whether its upstreams ever allowed a member to start."""
+        rec = self.world.dump()[f"{self.world.tag}:x:{execution_id}"]
+        return int(rec.get(b"met", 0)) >= int(rec.get(b"need", 0))
 
     def fail(self) -> None:
         """A member fails for good."""

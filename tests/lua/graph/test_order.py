@@ -189,3 +189,23 @@ async def test_a_member_that_waits_again_is_pending(store: Store) -> None:
     assert await run.states() == "active active cancelled cancelled"
     await run.complete("u", "v")
     assert await run.state() == "cancelled"
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_ends_in_one_call_are_heard_in_turn(
+    store: Store, clock: Clock, dump: Dump, *, together: bool
+) -> None:
+    """As in calls of their own: the first lets losers go before the second is heard."""
+    texts = [*(f"m>{key}" for key in MANY), "m>a", "a>b", "x>d", "n>d", "b>d"]
+    keys = ["m", "n", "x", "a", "b", "d", *MANY]
+    run = await submit(store, keys, *texts, joins={"d": Join.any(losers="cancel")})
+    await run.claim()
+    if together:
+        assert await run.complete_together("n", "m") == "ok ok"
+    else:
+        await run.complete("n", "m")
+    assert await run.states("x", "a", "b") == "cancelled cancelled cancelled"
+    await clock.tick()
+    await run.complete("d", *MANY)
+    assert await run.state() == "completed"
+    assert violations(dump(), clock.now_ms) == []
