@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from holdfast.api import Claimer
-from holdfast.concurrency import first_of
+from holdfast.concurrency import first_of, stop
 from holdfast.errors import HoldfastError, NotOverHttp, StoreFull
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -232,28 +232,43 @@ class Worker:
         return await starting
 
     async def _claim_until_drained(self) -> None:
-        async with self._engine.claimer(
-            worker=self.instance,
-            lanes=self.lanes,
-            capabilities=self.settings.capabilities,
-            kinds=self.kinds,
-            tenant=self.settings.tenant,
-        ) as self._claimer:
-            claimer = self._claimer
-            await insist(self._publish, self._draining)
-            declaring = await self._declare()
-            self._started.set()
-            slots = self.settings.slots
-            several = max(1, min(_MOST_CLAIMS, 2 * slots // _SLOTS_OF_TWO))
-            most = min(_MOST_IN_CLAIM, math.ceil(slots / several))
-            claiming = asyncio.gather(*(self._claim(claimer, most) for _ in range(several)))
-            consuming = consume_until(self._draining, self._app, self.instance)
-            await asyncio.gather(self._draining.wait(), consuming, declaring)
-            # A claim under way is not cancelled: its leases would be lost until they expire.
-            self._slots.close()
-            await claiming
-        while self._attempts:
-            await asyncio.wait(set(self._attempts.values()))
+        try:
+            async with self._engine.claimer(
+                worker=self.instance,
+                lanes=self.lanes,
+                capabilities=self.settings.capabilities,
+                kinds=self.kinds,
+                tenant=self.settings.tenant,
+            ) as self._claimer:
+                await insist(self._publish, self._draining)
+                declaring = await self._declare()
+                self._started.set()
+                await self._claim_and_consume(self._claimer, declaring)
+        except BaseException:
+            # It was cancelled, or can no longer claim: its executions continue elsewhere.
+            self.release()
+            raise
+        finally:
+            while self._attempts:
+                await asyncio.wait(set(self._attempts.values()))
+
+    async def _claim_and_consume(self, claimer: Claimer, declaring: Awaitable[None]) -> None:
+        slots = self.settings.slots
+        several = max(1, min(_MOST_CLAIMS, 2 * slots // _SLOTS_OF_TWO))
+        most = min(_MOST_IN_CLAIM, math.ceil(slots / several))
+        claims = (self._claim(claimer, most) for _ in range(several))
+        works = [asyncio.ensure_future(work) for work in (declaring, self._consume(), *claims)]
+        try:
+            await asyncio.gather(*works)
+        finally:
+            await stop(*works)
+
+    async def _consume(self) -> None:
+        """Hand messages of queues to the app until the worker is drained; then end the claims."""
+        consuming = consume_until(self._draining, self._app, self.instance)
+        await asyncio.gather(self._draining.wait(), consuming)
+        # A claim under way is not cancelled: its leases would be lost until they expire.
+        self._slots.close()
 
     async def _publish(self) -> None:
         await self._engine.tasks.publish(descriptions(self._app), tenant=self.settings.tenant)

@@ -459,3 +459,37 @@ async def test_attempts_leave_nothing_to_the_search_for_garbage(app: App, workin
     finally:
         gc.enable()
     assert len(contexts) == 20
+
+
+async def test_a_cancelled_worker_returns_its_leases_and_claims_nothing_more(app: App) -> None:
+    """What it ran, and what is submitted later, waits for another worker."""
+    started = asyncio.Event()
+
+    @app.task
+    async def work() -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    worker = Worker(app, WorkerSettings(lease_ms=30_000, slots=400))
+    running = asyncio.ensure_future(worker.run())
+    handle = await work.submit()
+    await started.wait()
+    running.cancel()
+    await asyncio.wait([running])
+    assert await handle.state() is State.WAITING
+    left = [task.get_coro() for task in asyncio.all_tasks()]
+    assert [one for one in left if getattr(one, "__name__", "") == "_claim"] == []
+
+
+async def test_a_worker_that_can_no_longer_claim_ends_with_the_error(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would seem to live, and do nothing."""
+    worker = Worker(app, WorkerSettings(lease_ms=LEASE_MS))
+
+    async def broken(_claims: list[Claim]) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(worker, "_start_all", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        await asyncio.wait_for(worker.run(), 30)
