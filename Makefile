@@ -22,7 +22,7 @@ demo: $(READY) ## see the life of an execution, crash included, on an embedded s
 	@$(BIN)/python examples/lifecycle.py
 
 test: check browser $(DOCS) ## everything CI runs: the checks, then all tests
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup tests
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
 
 check: $(READY) ## format, lint, types, import layers, sizes, reserved words, Lua
 	@$(BIN)/ruff format --check -q .

@@ -14,7 +14,7 @@ from holdfast.testing.servers import TestServer
 from tests.acceptance.processes import ROOT
 from tests.support import commands
 
-pytestmark = [pytest.mark.xdist_group("integrations"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 
 _ORDER = (
     "from django.core.management import call_command; "

@@ -18,7 +18,7 @@ from holdfast.cli.main import app
 from holdfast.errors import HoldfastError
 from tests.acceptance.processes import ROOT
 
-pytestmark = [pytest.mark.xdist_group("docs-site"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 DOCS = ROOT / "docs"
 _FOREIGN = re.compile(

@@ -11,8 +11,6 @@ import pytest
 from holdfast.testing.servers import TestServer
 from tests.acceptance.processes import ROOT
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 EXAMPLES = ROOT / "examples"
 GALLERY = runpy.run_path(str(ROOT / "tools" / "docsite" / "gallery.py"))
 _ROW = re.compile(r"^\| \[([\w.]+)\]\(\.\./examples/([\w./]+)\) \| (.*) \|$", re.MULTILINE)

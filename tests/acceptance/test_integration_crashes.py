@@ -13,7 +13,7 @@ from holdfast.testing.servers import TestServer
 from tests.acceptance.processes import ROOT
 from tests.support import postgres
 
-pytestmark = [pytest.mark.xdist_group("integrations"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.timeout(120)
 
 CALLS = {
     "mortal_pydantic_ai": ["model 0", "tool 0", "model 1", "tool 1", "model 2"],

@@ -15,8 +15,6 @@ from starlette.testclient import TestClient
 from holdfast.testing.servers import TestServer
 from tests.acceptance.processes import ROOT
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 PAGES = {
     path.stem: path.read_text()
     for path in (ROOT / "docs" / "integrations").glob("*.md")

@@ -25,7 +25,7 @@ from holdfast.testing.servers import TestServer
 from tests.acceptance.processes import ROOT
 from tests.support import commands
 
-pytestmark = [pytest.mark.xdist_group("integrations"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 
 
 def pid_of_mcp() -> int:

@@ -18,7 +18,7 @@ import yaml
 
 from tests.acceptance.processes import ROOT
 
-pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 _PROGRAM = """

@@ -20,8 +20,6 @@ from tests.chaos.load import Load, check_history, check_nothing_is_lost
 from tests.support.dump import dump_keys
 from tests.support.invariants import violations
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 PRIMARIES = 3
 FAILOVER_S = 15
 SETTINGS = StoreSettings(call_timeout_ms=30_000)

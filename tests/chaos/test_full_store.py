@@ -22,8 +22,6 @@ from holdfast.testing.servers import TestServer, start_cluster, start_server
 from holdfast.worker.app import App
 from tests.support.proxy import CuttingProxy, open_proxy
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 IMPATIENT = StoreSettings(call_timeout_ms=400)
 OUTAGES = "holdfast.outages"
 

@@ -15,8 +15,6 @@ from tests.chaos.load import Load, check_history, check_nothing_is_lost
 from tests.support.dump import dump_keys
 from tests.support.killing import kill, restart
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 KILLS = 3
 
 

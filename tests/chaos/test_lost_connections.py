@@ -15,8 +15,6 @@ from tests.chaos.load import Load, check_history, check_nothing_is_lost
 from tests.support.dump import dump_keys
 from tests.support.proxy import Cut, CuttingProxy, open_proxy
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 LOAD_S = 5
 
 

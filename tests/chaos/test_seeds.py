@@ -12,8 +12,6 @@ from tests.chaos.seeded.cluster import Cluster
 from tests.chaos.seeded.schedule import draw
 from tests.chaos.seeded.topology import Pair, Single, Topology, open_topology
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(

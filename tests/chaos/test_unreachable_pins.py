@@ -18,8 +18,6 @@ from holdfast.testing.servers import TestServer, start_server
 from tests.support.fault_injection import before_calls
 from tests.support.pinning import R1, key, roster
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 TABLE = RoutingTable("local", "d", "t", 0, ()).followed_by(
     {"r1": 5_000, "r2": 5_000}, {"r1": "ready", "r2": "ready"}
 )

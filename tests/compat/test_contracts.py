@@ -9,9 +9,6 @@ import pytest
 from holdfast.store.valkey.boot import FORMAT
 from tests.compat import commands, contracts, functions, http, names
 
-#: Integrations are among the public modules; their libraries are imported once for all tests.
-pytestmark = pytest.mark.xdist_group("integrations")
-
 #: The format of stores that docs/compatibility.md promises to read.
 _PROMISED_FORMAT = 2
 

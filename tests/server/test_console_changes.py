@@ -28,10 +28,7 @@ from tests.support.killing import kill, restart
 __all__ = ["scene"]
 PATIENCE_MS = 60_000
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`"),
-    pytest.mark.xdist_group("console"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`")
 
 
 async def more(scene: Scene, kind: str, count: int) -> None:

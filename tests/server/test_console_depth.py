@@ -25,10 +25,7 @@ from tests.server.test_console_pages import CHROMIUM, Scene, ask, claim, visitin
 from tests.support.hosting import reached, shift, stage
 from tests.support.pack_hosts import read_pack
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`"),
-    pytest.mark.xdist_group("console"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`")
 SUPPORT = DeploymentRef(env="local", id="support", tenant="default")
 #: CI is slow; a passing test does not wait.
 PATIENCE_MS = 25_000

@@ -57,7 +57,6 @@ LONG_NUMBER = "12345678901234567891"
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`"),
     pytest.mark.timeout(180),
-    pytest.mark.xdist_group("console"),
 ]
 
 

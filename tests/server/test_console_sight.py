@@ -20,10 +20,7 @@ PAYLOAD = f'{{"card": "{MARKER}"}}'.encode()
 #: CI is slow at times.
 PATIENCE_MS = 60_000
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`"),
-    pytest.mark.xdist_group("console"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`")
 
 
 async def test_a_person_without_payloads_sees_the_rest_live(real_server: TestServer) -> None:

@@ -14,8 +14,6 @@ from holdfast.testing.servers import TestServer, start_server
 from tests.support.http_servers import server_process
 from tests.support.killing import kill, restart
 
-pytestmark = pytest.mark.xdist_group("chaos")
-
 PERSISTENT = ("--appendonly", "yes", "--appendfsync", "always")
 
 

@@ -22,8 +22,6 @@ from holdfast.testing.servers import TestServer
 from tests.support.http_servers import ROOT, holdfast_process, server_process
 from tests.support.otlp import Receiver, Span, otlp_receiver
 
-pytestmark = pytest.mark.xdist_group("observed")
-
 APP = """
 from holdfast import App, Context, Retry
 app = App()

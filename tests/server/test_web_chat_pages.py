@@ -44,7 +44,6 @@ HOST_POLICY = "default-src 'none'; script-src {url}; frame-src {url}; style-src 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`"),
     pytest.mark.timeout(180),
-    pytest.mark.xdist_group("web chat"),
 ]
 
 

@@ -33,7 +33,6 @@ __all__ = ["scene", "visitor", "worker"]
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`"),
     pytest.mark.timeout(180),
-    pytest.mark.xdist_group("web chat"),
 ]
 
 PNG = base64.b64decode(

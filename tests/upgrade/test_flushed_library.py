@@ -18,7 +18,7 @@ from tests.support.dump import dump_keys
 from tests.upgrade.clients import SETTINGS
 from tests.upgrade.trees import PREVIOUS, environment_of, tree_of
 
-pytestmark = [pytest.mark.xdist_group("upgrade"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.timeout(120)
 
 _COMPOSE = (
     "from holdfast.store.valkey import library; print(library.load(fake_clock=True).code, end='')"

@@ -31,7 +31,7 @@ from tests.upgrade.clients import SETTINGS, queues
 from tests.upgrade.fleet import Fleet, Member
 from tests.upgrade.trees import PREVIOUS, ROOT, tree_of
 
-pytestmark = [pytest.mark.xdist_group("upgrade"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 #: How many calls are answered in each stage, at least; `HOLDFAST_UPGRADE=2000` for a long run.
 CALLS = int(os.environ.get("HOLDFAST_UPGRADE", "30"))

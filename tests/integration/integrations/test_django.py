@@ -41,8 +41,6 @@ from tests.acceptance.apps.bakery.models import Order
 from tests.acceptance.apps.bakery.settings import database as settings_of
 from tests.support import postgres
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 R = TypeVar("R")
 
 

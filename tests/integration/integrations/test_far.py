@@ -31,8 +31,6 @@ from holdfast.server.settings import ServerSettings
 from holdfast.testing import wait_for
 from holdfast.testing.servers import TestServer
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 
 async def test_an_outbox_and_a_stream_over_http(url: str, tmp_path: Path) -> None:
     """A relay submits through the server, and a web application follows through it."""

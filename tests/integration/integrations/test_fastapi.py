@@ -29,8 +29,6 @@ from holdfast.integrations.fastapi import (
 )
 from holdfast.model.webhooks import headers
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 SECRET = "whsec_c2VjcmV0IG9mIHRoZSB0ZXN0cw=="  # noqa: S105 - of these tests
 BODY = b'{"type":"execution.ended","execution":{"id":"e1"}}'
 

@@ -23,8 +23,6 @@ from holdfast.testing.servers import TestServer
 from tests.conftest import make_store
 from tests.support.dump import dump_keys
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 
 def saver_on(store: Store, **options: Any) -> HoldfastSaver:
     return HoldfastSaver(Connection(store, asyncio.get_running_loop()), **options)

@@ -22,8 +22,6 @@ from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
 from holdfast.testing import wait_for
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 READING = ["count", "explain", "history", "list", "logs", "result", "show", "waitpoints"]
 OPERATING = ["approve", "cancel", "deny", "replay", "signal"]
 

@@ -29,8 +29,6 @@ from holdfast.integrations.openai_agents import HoldfastRunner
 from holdfast.testing import TestApp, crash_everywhere
 from tests.support import mcp_tools
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 set_tracing_disabled(True)
 
 app = App()

@@ -20,8 +20,6 @@ from holdfast.integrations.pydantic_ai import HoldfastAgent
 from holdfast.testing import TestApp, conversation, crash_everywhere
 from tests.support import mcp_tools
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 models.ALLOW_MODEL_REQUESTS = False
 
 app = App()

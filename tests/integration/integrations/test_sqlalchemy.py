@@ -21,8 +21,6 @@ from holdfast.integrations.sqlalchemy.tables import Effect, OutboxEntry
 from holdfast.testing import wait_for
 from tests.support import postgres
 
-pytestmark = pytest.mark.xdist_group("integrations")
-
 
 class Base(DeclarativeBase):
     """Tables of a shop."""
