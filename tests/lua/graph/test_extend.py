@@ -24,6 +24,7 @@ from holdfast.testing.clock import Clock
 from tests.support.graphs import edges, members, submit
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump
+from tests.support.limits import admit, grant_one, make_quota
 
 
 async def test_a_member_is_added(store: Store, dump: Dump) -> None:
@@ -82,6 +83,22 @@ async def test_an_edge_is_added_between_members(store: Store, dump: Dump) -> Non
     assert await run.states("b", "c", "d") == "waiting_children waiting delayed"
     await run.complete("c", result=b'"r"')
     assert (await run.claim())["b"].input == b'{"x":"r"}'
+
+
+async def test_a_member_whose_limits_are_being_asked_waits_again(store: Store, dump: Dump) -> None:
+    """What its quota has admitted is given back, because its grant is void."""
+    await make_quota(store)
+    run = await submit(store, members("ab") | members("c", quotas=("q",), priority=1))
+    asked, grant = await grant_one(store, f"{run.id}~c")
+    assert await admit(store, grant.execution_id, grant.epoch)
+    await Graphs(store, Payloads(store)).extend(run.id, 1, edges=edges("a>c"))
+    assert await store.executions.activate(run.tag, asked, [(grant, None)]) == []
+    assert await run.states("c") == "waiting_children"
+    assert await store.outboxes.read(run.tag) == [f"r\n{grant.execution_id}\n1\n0\nq:q".encode()]
+    assert violations(dump()) == []
+    await run.complete("a")
+    _, again = await grant_one(store, grant.execution_id)
+    assert again.epoch == 2
 
 
 async def test_a_member_may_take_up_a_failure_later(store: Store, dump: Dump) -> None:

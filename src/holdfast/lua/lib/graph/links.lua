@@ -1,6 +1,6 @@
 --- New edges at members that exist: a flat list of from, on, input, to.
 --- @requires lib/core/keys lib/core/record lib/core/reply lib/core/index lib/execution/ready
---- @requires lib/core/timers lib/graph/members lib/graph/work
+--- @requires lib/core/timers lib/graph/members lib/graph/work lib/limit/limits
 local links = {}
 
 --- Whether a member accepts new upstreams: it waits for others, or has none and has not started.
@@ -51,6 +51,7 @@ local function expect(list, to, on, input)
   if on ~= 's' then changes[#changes + 1], changes[#changes + 2] = 'hears', '1' end
   if input ~= '' then changes[#changes + 1], changes[#changes + 2] = 'inputs', '1' end
   if before == 'waiting' then ready.remove(tag, id, rec) end
+  if rec.limited then limits.leave(tag, id, rec, before, list.now) end
   if before == 'delayed' then changes[#changes + 1], changes[#changes + 2] = 'run_at', rec.due end
   -- A member that its graph has not started yet stays that way.
   if before ~= 'waiting_children' then
@@ -58,7 +59,7 @@ local function expect(list, to, on, input)
   end
   record.write(tag, id, rec, changes)
   if before ~= 'waiting_children' then
-    record.clear(tag, id, rec, { 'hold', 'due' })
+    record.clear(tag, id, rec, { 'hold', 'due', 'woken' })
     index.move(tag, id, rec, before)
     timers.arm(tag, id, rec, list.now)
   end
