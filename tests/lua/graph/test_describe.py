@@ -7,10 +7,13 @@ import pytest
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import GraphNotFound
+from holdfast.model.graphs import Edge
 from holdfast.model.moments import from_ms
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.graphs import submit
+from tests.support.invariants import violations
+from tests.support.lifecycle import Dump
 
 
 async def test_a_graph_as_a_whole(store: Store, clock: Clock) -> None:
@@ -48,6 +51,37 @@ async def test_a_graph_goes_with_its_members(store: Store, clock: Clock) -> None
     with pytest.raises(GraphNotFound):
         await store.graphs.describe(run.id)
     assert await store.queries.count(None) == []
+
+
+@pytest.mark.parametrize("archive", [None, "s3://b"])
+async def test_a_graph_that_is_being_removed_is_gone(
+    store: Store, clock: Clock, dump: Dump, archive: str | None
+) -> None:
+    """Readers get no part of its results, and a replay does not find half of it."""
+    await store.archives.set_url(archive)
+    keys = [f"m{n}" for n in range(70)]
+    more = [Edge(source=key, target="last") for key in keys]
+    run = await submit(store, [*keys, "last"], more=more, retention_ms=5_000)
+    other = await submit(store, keys, retention_ms=5_000)
+    await run.complete(*keys[:69])
+    await run.fail("m69")
+    await other.complete(*keys)
+    await clock.advance(5_000)
+    await store.timers.tick(run.tag, 1)
+    if other.tag != run.tag:
+        await store.timers.tick(other.tag, 1)
+    else:
+        await store.timers.tick(run.tag, 2)
+    graphs = Graphs(store, Payloads(store))
+    for call in (graphs.replay(run.id), graphs.results(other.id), graphs.describe(run.id)):
+        with pytest.raises(GraphNotFound):
+            await call
+    assert (await graphs.list()).items == []
+    assert violations(dump()) == []
+    await clock.tick()
+    left = [key for key in dump() if ":graph:" in key or ":gm:" in key]
+    assert left == []
+    assert violations(dump()) == []
 
 
 async def test_retention_follows_the_outcome(store: Store, clock: Clock) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
 from holdfast.model.waitpoints import WAIT_REASONS
-from holdfast.store.verify import bonds, inboxes, sessions, waits
+from holdfast.store.verify import bonds, graphs, inboxes, sessions, waits
 from holdfast.store.verify.drifts import Drift, Entry, Kind, in_record
 from holdfast.store.verify.view import Record, View
 
@@ -107,8 +107,9 @@ def entries(view: View, execution_id: str) -> Iterator[Entry]:
     flat = _tags_of(view, execution_id, raw)
     for name, value in zip(flat[::2], flat[1::2], strict=True):
         yield Entry(f"g:{raw['tenant'].decode()}|{name}={value}", member, born)
+    leaving = _is_leaving(view, raw)
     if "graph" in raw and view.has(f"graph:{raw['graph'].decode()}"):
-        yield Entry(f"gm:{raw['graph'].decode()}", member, born)
+        yield Entry(f"gm:{raw['graph'].decode()}", member, born, optional=leaving)
     if raw["state"] == b"staged":
         return
     yield Entry("c:" + _text(raw, "tenant", "lane", "kind", "state"), member, born)
@@ -123,8 +124,8 @@ def entries(view: View, execution_id: str) -> Iterator[Entry]:
     due = _due(raw)
     if due is not None:
         yield Entry("timers", b"x:" + member, due)
-    if _waits_for_archive(view, raw):
-        yield Entry("unarchived", member, born)
+    if leaving or _waits_for_archive(view, raw):
+        yield Entry("unarchived", member, born, optional=leaving)
     yield from _of_schedule(execution_id, raw, born)
     yield from _of_revision(raw, member)
     yield from waits.entries(view, execution_id, raw)
@@ -145,6 +146,14 @@ def _waits_for_archive(view: View, record: Record) -> bool:
     if record["state"].decode() not in TERMINAL or "due" in record:
         return False
     return "graph" not in record or not view.has(f"graph:{record['graph'].decode()}")
+
+
+def _is_leaving(view: View, record: Record) -> bool:
+    """Return whether its graph is being removed: then it follows, or waits for the archive."""
+    if "graph" not in record or record["state"].decode() not in TERMINAL:
+        return False
+    graph = view.record(f"graph:{record['graph'].decode()}")
+    return graph is not None and graphs.is_leaving(graph)
 
 
 def _may_have_left(view: View, record: Record) -> bool:

@@ -24,12 +24,21 @@ _UNDECIDED = (b"waiting_children", b"staged")
 _COUNTERS = ("members", "open", "bad")
 
 
+def is_leaving(graph: Record) -> bool:
+    """Return whether some of its members are removed, and the others follow."""
+    return "gone" in graph
+
+
 def entries(view: View, graph_id: str) -> Iterator[Entry]:
     """Return the places of a graph in lists and timers."""
     graph = view.record(f"graph:{graph_id}")
     if graph is None:
         return
     member = graph_id.encode()
+    if is_leaving(graph):
+        # The timer that removes it fires at once.
+        yield Entry("timers", b"g:" + member, default=0.0)
+        return
     if graph["state"] != b"staging":
         born = float(graph["born"])
         place = f"{graph['tenant'].decode()}|{graph['state'].decode()}"
@@ -49,7 +58,7 @@ def entries(view: View, graph_id: str) -> Iterator[Entry]:
 def drifts(view: View, graph_id: str) -> Iterator[Drift]:
     """Return what is wrong with a graph itself."""
     graph = view.record(f"graph:{graph_id}")
-    if graph is None or view.size(f"gm:{graph_id}") > MOST_MEMBERS:
+    if graph is None or is_leaving(graph) or view.size(f"gm:{graph_id}") > MOST_MEMBERS:
         return
     keys = (f"gm:{graph_id}", f"ge:{graph_id}")
     view.prefetch(("v", key, b"") for key in keys)

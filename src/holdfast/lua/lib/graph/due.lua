@@ -5,10 +5,13 @@ local graph_due = {}
 --- Members forgotten by one firing.
 local FORGOTTEN = 50
 
---- Remove a graph and its members, some at a time.
+--- Remove a graph and its members, some at a time. Readers see all of it or nothing.
 local function remove(tag, id, tenant, state, now)
-  if not sweeps.forget(tag, id, FORGOTTEN) then return timers.set(tag, 'g:' .. id, now, now) end
   if state ~= 'staging' then graphs.leave(tag, id, { tenant = tenant }, state) end
+  if not sweeps.forget(tag, id, FORGOTTEN) then
+    server.call('HSET', keys.graph(tag, id), 'gone', '1')
+    return timers.set(tag, 'g:' .. id, now, now)
+  end
   server.call('ZREM', keys.timers(tag), 'g:' .. id)
   server.call(
     'UNLINK',

@@ -4,6 +4,7 @@
 ---   revision   the version of its shape, under the name by which older releases read it
 ---   members, open, bad   how many there are, have not ended, ended with a failure that counts
 ---   deadline, deadline_span, keep, due   `due`: end of the staging, or of the retention
+---   gone   its retention is over and some of its members are removed, so readers do not see it
 ---   mute   all or pending: members are being ended, so their ends are not passed on
 ---   cancel, reason, cancelled   policy and reason of a cancel, how many it ended; expired
 ---   on_end   the address of the webhook that announces its end
@@ -21,7 +22,7 @@ function graphs.read(tag, id)
   local flat = server.call('HGETALL', keys.graph(tag, id))
   local graph = {}
   for i = 1, #flat, 2 do graph[flat[i]] = flat[i + 1] end
-  if not graph.state or graph.state == 'staging' then return nil end
+  if not graph.state or graph.state == 'staging' or graph.gone then return nil end
   return graph, flat
 end
 
