@@ -7,6 +7,7 @@ import pytest
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.graphs import submit
 from tests.support.invariants import violations
 from tests.support.lifecycle import (
     WAYS_TO_LOSE,
@@ -115,3 +116,17 @@ async def test_a_worker_keeps_a_coroutine_with_limits(store: Store) -> None:
         await deliver(store, "two", quotas=("q",))
     assert [claim.kept for claim in claims] == [False, True]
     assert set(claims[-1].steps) == {"receive:1"}
+
+
+async def test_a_member_of_a_graph_gets_its_upstreams_results_no_more(
+    store: Store, clock: Clock
+) -> None:
+    """Its new input is complete: what it was given first must not come back in a later attempt."""
+    run = await submit(store, "a b", "a>b:x")
+    await run.complete("a", result=b"1")
+    claim = (await run.claim())["b"]
+    assert claim.input == b'{"x":1}'
+    await store.executions.continue_as(claim.id, claim.lease, b'{"x":2}', 0)
+    await clock.advance_and_tick(30_000)
+    again = await claim_one(store, claim.id)
+    assert (again.input, again.continued) == (b'{"x":2}', 1)

@@ -49,7 +49,8 @@ function claims.hand(tag, id, rec)
   journal = journal or rec.steps and steps.all(tag, id, rec) or ''
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
   local signals = rec.resumed and suspensions.delivered(tag, id) or ''
-  local passed = rec.inputs and members.passed(tag, id, rec.graph) or nil
+  -- The input with which a member starts again is complete.
+  local passed = rec.inputs and not rec.continued and members.passed(tag, id, rec.graph) or nil
   return { id, fields, record.input(tag, id, rec), tags, journal, signals, passed }
 end
 
