@@ -104,6 +104,8 @@ class Graph:
             "retention_ms": optional_ms("retention", retention),
         }
         self._id: str | None = None
+        #: It was there already: an earlier attempt may have added members, too.
+        self._is_known = False
         #: All members by key.
         self.nodes: dict[str, Node[Any]] = {}
         self._counts: dict[str, int] = {}
@@ -203,15 +205,18 @@ class Graph:
         graphs = self._engine().graphs
         if self._id is None:
             answer = await graphs.submit(self._members, self._edges, self._joins, **self._fields)
-        elif self._members:
-            answer = await graphs.grow(
-                self._id, members=self._members, edges=self._edges, joins=self._joins
-            )
-        else:
-            return self
-        self._id = answer.id
+            self._id, self._is_known = answer.id, answer.duplicate
+        elif self._members and not await self._has_grown(self._id):
+            await graphs.grow(self._id, members=self._members, edges=self._edges, joins=self._joins)
         self._members, self._edges, self._joins = {}, [], {}
         return self
+
+    async def _has_grown(self, graph_id: str) -> bool:
+        """Return whether an earlier attempt has added the new members."""
+        if not self._is_known:
+            return False
+        view = await self._engine().graphs.describe(graph_id)
+        return self._members.keys() <= view.members.keys()
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> Awaitable[T]:
         """Wait for a part of the graph; inside a task, without holding its slot."""

@@ -205,6 +205,31 @@ async def test_a_graph_of_children_in_one_slot(app: App, working: Working, tasks
     assert [graph.id for graph in graphs] == [f"{handle.id}~0.g1"]
 
 
+async def test_a_later_attempt_adds_to_its_graph_once(
+    app: App, working: Working, tasks: Any
+) -> None:
+    """What an earlier attempt has added is there, also when the graph has ended."""
+
+    @app.task(retries=at_once(3))
+    async def parent(ctx: Context) -> int:
+        async with ctx.graph() as g:
+            a = g.add(tasks.inc, 1)
+        b = g.add(tasks.inc, a)
+        await g.submit()
+        if ctx.attempt == 0:
+            raise ValueError("before its end")
+        found = await g.result()
+        if ctx.attempt == 1:
+            raise ValueError("after its end")
+        return int(found[b.key])
+
+    async with working(slots=1):
+        handle = await parent.submit()
+        assert await handle.result(timeout=8) == 3
+    (graph,) = (await app.engine.graphs.list()).items
+    assert (graph.version, graph.size) == (2, 2)
+
+
 async def test_a_graph_in_a_plain_task(app: App, working: Working, tasks: Any) -> None:
     """It blocks a thread, not a slot."""
 
