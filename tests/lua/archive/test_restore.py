@@ -12,6 +12,7 @@ from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.archives import end_retention, live, picture
+from tests.support.graphs import submit
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, claim_one, create_one, refused, state_of
 from tests.support.waits import run_one, send, suspend
@@ -101,3 +102,17 @@ async def test_waits_and_frames_come_back(store: Store, clock: Clock, dump: Dump
     assert await told() == before
     assert violations(dump(), clock.now_ms) == []
     await engine.close()
+
+
+async def test_a_member_of_a_graph_comes_back_alone(store: Store, clock: Clock, dump: Dump) -> None:
+    """Its graph is gone, so it has a retention of its own."""
+    run = await submit(store, "a b", "a>b", retention_ms=1_000)
+    await run.complete("a", "b")
+    member = f"{run.id}~b"
+    row = await store.archives.export(member)
+    await clock.advance_and_tick(1_000)
+    await store.archives.restore(row, archived=True)
+    assert await state_of(store, member) is State.COMPLETED
+    assert violations(dump(), clock.now_ms) == []
+    await end_retention(store, clock)
+    assert not [key for key in dump() if member in key]

@@ -14,7 +14,7 @@ import msgspec
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
 from holdfast.model.waitpoints import WAIT_REASONS
 from holdfast.store.verify import bonds, graphs, inboxes, sessions, waits
-from holdfast.store.verify.drifts import Drift, Entry, Kind, in_record
+from holdfast.store.verify.drifts import Drift, Entry, in_record
 from holdfast.store.verify.view import Record, View
 
 #: Values up to this size live in the record, larger ones in keys of their own.
@@ -92,9 +92,18 @@ def drifts(view: View, execution_id: str) -> Iterator[Drift]:
         *bonds.problems(record),
     )
     yield from in_record(about, sentences)
-    graph = record.get("graph", b"").decode()
-    if graph and not view.has(f"graph:{graph}") and not _waits_for_archive(view, record):
-        yield Drift(Kind.RECORD, about, "its graph is gone")
+    if "graph" in record:
+        yield from in_record(about, _check_membership(view, record))
+
+
+def _check_membership(view: View, record: Record) -> Iterator[str]:
+    """Check that a member is kept as long as its graph; later, only an archive has it or had it."""
+    state = record["state"].decode()
+    if not view.has(f"graph:{record['graph'].decode()}"):
+        if state not in TERMINAL:
+            yield "has a graph that is gone"
+    elif state in TERMINAL and "due" in record:
+        yield f"is {state} with due"
 
 
 def entries(view: View, execution_id: str) -> Iterator[Entry]:
@@ -306,8 +315,8 @@ def _fields_of(state: State, record: Record) -> tuple[tuple[str, ...], tuple[str
         # Its turns are not logged, so neither is its claim.
         must_not = tuple(set(must_not) - {"claimed"})
     if "graph" in record and state.is_terminal:
-        # It is kept as long as its graph.
-        must, must_not = tuple(set(must) - {"due"}), (*must_not, "due")
+        # It is kept as long as its graph, unless it came back from the archive.
+        must = tuple(set(must) - {"due"})
     return must, must_not
 
 
