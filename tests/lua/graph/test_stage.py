@@ -115,6 +115,21 @@ async def test_another_caller_goes_on_where_one_died(
     assert len((await store.graphs.members("g"))[1]) == 5
 
 
+async def test_what_is_being_removed_can_be_staged_again(
+    store: Store, clock: Clock, dump: Dump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some members are gone, and are staged with the others."""
+    new = NewGraph(shape=Shape(members=members(f"m{n}" for n in range(60))), id="g")
+    await stage_only(store, new, monkeypatch)
+    await clock.advance(store_graphs.STAGING_TTL_MS)
+    await store.timers.tick(store.tag_of("g"), 1)
+    assert sum(":x:g~" in key for key in dump()) == 10
+    await store.graphs.create(new)
+    await clock.tick()
+    assert len((await store.graphs.members("g"))[1]) == 60
+    assert violations(dump(), clock.now_ms) == []
+
+
 async def test_other_content_under_the_same_id_is_refused(
     store: Store, dump: Dump, monkeypatch: pytest.MonkeyPatch
 ) -> None:

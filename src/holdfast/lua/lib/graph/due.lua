@@ -7,9 +7,11 @@ local FORGOTTEN = 50
 
 --- Remove a graph and its members, some at a time. Readers see all of it or nothing.
 local function remove(tag, id, tenant, state, now)
-  if state ~= 'staging' then graphs.leave(tag, id, { tenant = tenant }, state) end
+  -- Nobody sees what is staged, and a caller may still stage it again.
+  local is_seen = state ~= 'staging'
+  if is_seen then graphs.leave(tag, id, { tenant = tenant }, state) end
   if not sweeps.forget(tag, id, FORGOTTEN) then
-    server.call('HSET', keys.graph(tag, id), 'gone', '1')
+    if is_seen then server.call('HSET', keys.graph(tag, id), 'gone', '1') end
     return timers.set(tag, 'g:' .. id, now, now)
   end
   server.call('ZREM', keys.timers(tag), 'g:' .. id)
