@@ -278,3 +278,15 @@ async def test_executions_without_bonds_pay_nothing(store: Store) -> None:
     assert await store.client.call(["EXISTS", f"{tag}:bonds:p"]) == 0
     for execution_id in ("p", "p~0.1"):
         assert not {b"bond", b"bonds"} & set(await record_of(store, execution_id))
+
+
+async def test_a_bound_graph_that_somebody_cancels_stays_bound(store: Store, dump: Dump) -> None:
+    """Until it has ended; its parent may still fail with it."""
+    await run_parent(store)
+    await graph(store, "p~0.g1", 2, "fail_parent")
+    await Graphs(store, Payloads(store)).cancel("p~0.g1", policy="leave")
+    assert violations(dump()) == []
+    for number in range(2):
+        await store.executions.cancel(f"p~0.g1~m{number}", "")
+    assert await states(store, "p") == ["failed"]
+    assert violations(dump()) == []

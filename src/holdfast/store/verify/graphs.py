@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import msgspec
 
@@ -51,8 +52,10 @@ def entries(view: View, graph_id: str) -> Iterator[Entry]:
         yield Entry("timers", b"g:" + member, default=0.0)
     elif dues:
         yield Entry("timers", b"g:" + member, min(dues))
-    if "bond" in graph and "ended" not in graph and "cancel" not in graph:
-        yield from bonds.place_of(view, graph_id, graph)
+    if "bond" in graph and "ended" not in graph:
+        # A parent that has ended lets go of a graph, and cancels it.
+        for place in bonds.place_of(view, graph_id, graph):
+            yield replace(place, optional=place.optional or "cancel" in graph)
 
 
 def drifts(view: View, graph_id: str) -> Iterator[Drift]:
