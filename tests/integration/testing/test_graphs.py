@@ -34,6 +34,25 @@ async def parent(ctx: Context, count: int) -> int:
     return int((await g.result())["total"])
 
 
+@app.task
+async def late_parent(ctx: Context) -> int:
+    child = await ctx.submit(part, 2)
+    found = await ctx.result(child)
+    async with ctx.graph() as g:
+        g.add(part, 3)
+    found += int((await g.result())["part"])
+    await ctx.sleep(3 * 86_400)
+    return found
+
+
+async def test_a_parent_finds_its_children_after_their_retention(holdfast_app: Attach) -> None:
+    """They are kept until it has ended: otherwise it would submit them again."""
+    tested: TestApp = await holdfast_app(app)
+    calls.clear()
+    assert await tested.run(late_parent) == 13
+    assert calls == ["part 2", "part 3"]
+
+
 async def test_a_graph_runs_to_idle(holdfast_app: Attach) -> None:
     """Members that sleep included: the clock is moved for them."""
     tested: TestApp = await holdfast_app(app)

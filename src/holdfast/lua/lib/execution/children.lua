@@ -7,6 +7,10 @@
 --- @requires lib/core/keys lib/core/record
 local children = {}
 
+-- Numbers of children that each start of a continued execution has for itself, as worker/children.py gives them.
+local BETWEEN = 100000
+local LOOK_AGAIN_MS = 3600000
+
 --- The parent that an id names, or nil.
 function children.parent_of(id)
   if not id:find('~', 1, true) then return nil end
@@ -35,6 +39,16 @@ function children.can_bind(tag, id, tenant)
   if not parent then return false end
   local found = record.get(tag, parent, 'tenant', 'state', 'replays')
   return found[1] == tenant and not record.is_terminal(found[2]) and (found[3] or '0') == replay
+end
+
+--- When to look again whether a child, or a graph of a task, can be removed. Nil if it can be now: otherwise a later
+--- attempt of its parent looks for it, and would submit it again.
+function children.kept_until(tag, id, tenant, keep, now)
+  if not children.can_bind(tag, id, tenant) then return nil end
+  local parent, number = id:match('^(.+)~%d+%.g?(%d+)$')
+  local continued = tonumber(record.get(tag, parent, 'continued')[1] or 0)
+  if tonumber(number) <= continued * BETWEEN then return nil end
+  return now + math.max(tonumber(keep), LOOK_AGAIN_MS)
 end
 
 --- Bind a child to its parent; `score` orders the children of one parent.

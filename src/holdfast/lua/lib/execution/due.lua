@@ -1,7 +1,8 @@
 --- What happens to an execution when its timer fires.
 --- @requires lib/core/keys lib/core/record lib/core/timers lib/execution/requeue
 --- @requires lib/execution/retry lib/execution/finish lib/core/log lib/waitpoint/suspensions lib/limit/limits
---- @requires lib/admin/archive lib/core/tally lib/session/conversations
+--- @requires lib/admin/archive lib/core/tally lib/session/conversations lib/core/settings
+--- @requires lib/execution/children
 local due = {}
 
 -- The first reclaim is immediate; a task that keeps killing its workers is slowed down.
@@ -53,6 +54,18 @@ local function expire(tag, id, rec, now)
   })
 end
 
+--- The retention of an execution is over: remove it, unless its parent or the archive still needs it.
+local function leave(tag, id, rec, now)
+  local keep = rec.child and (rec.keep or settings.keep(tag, rec.tenant, rec.state))
+  local due_at = keep and children.kept_until(tag, id, rec.tenant, keep, now)
+  if due_at then
+    record.write(tag, id, rec, { 'due', due_at })
+    timers.arm(tag, id, rec, now)
+  elseif not archive.hold(tag, id, rec) then
+    finish.forget(tag, id, rec)
+  end
+end
+
 local function passed(instant, now) return instant and tonumber(instant) <= now end
 
 --- Fire the timer of an execution: do the first action that is due, or correct the timer.
@@ -65,11 +78,8 @@ function due.execution(tag, id, now)
   -- One call fires many timers, so what is bound to this execution is left to a timer of its own.
   rec.timed = true
   if record.is_terminal(rec.state) then
-    if not passed(rec.due, now) then
-      timers.arm(tag, id, rec, now)
-    elseif not archive.hold(tag, id, rec) then
-      finish.forget(tag, id, rec)
-    end
+    if passed(rec.due, now) then return leave(tag, id, rec, now) end
+    timers.arm(tag, id, rec, now)
   elseif passed(rec.deadline, now) then
     expire(tag, id, rec, now)
   elseif rec.state == 'active' and passed(rec.timeout_at, now) then

@@ -1,5 +1,6 @@
 --- What happens to a graph when its timer fires.
 --- @requires lib/core/keys lib/graph/graphs lib/core/timers lib/graph/work lib/graph/sweeps
+--- @requires lib/core/settings lib/execution/children
 local graph_due = {}
 
 --- Members forgotten by one firing.
@@ -29,6 +30,14 @@ end
 
 local function passed(instant, now) return instant and tonumber(instant) <= now end
 
+--- When to look again at a graph of a task whose retention is over, or nil if it can be removed.
+local function kept_until(tag, id, now)
+  local graph = graphs.read(tag, id)
+  if not graph then return nil end
+  local keep = graph.keep or settings.keep(tag, graph.tenant, graph.state)
+  return children.kept_until(tag, id, graph.tenant, keep, now)
+end
+
 --- Fire the timer of a graph: continue its work, or do what is due. Returns the amount of work done.
 function graph_due.fire(tag, id, now)
   local found = server.call(
@@ -42,8 +51,13 @@ function graph_due.fire(tag, id, now)
     work.run(list, true)
     return work.BY_TIMER - list.left
   elseif (state == 'staging' or ended) and passed(due, now) then
-    remove(tag, id, tenant, state, now)
-    return FORGOTTEN
+    local later = kept_until(tag, id, now)
+    if not later then
+      remove(tag, id, tenant, state, now)
+      return FORGOTTEN
+    end
+    server.call('HSET', keys.graph(tag, id), 'due', later)
+    timers.set(tag, 'g:' .. id, later, now)
   elseif not ended and not expired and passed(deadline, now) then
     server.call('HSET', keys.graph(tag, id), 'expired', '1', 'mute', 'all')
     graphs.note(tag, id, { at = now, event = 'expired' })
