@@ -54,8 +54,8 @@ def entries(view: View, graph_id: str) -> Iterator[Entry]:
         yield Entry("timers", b"g:" + member, min(dues))
     if "bond" in graph and "ended" not in graph:
         # A parent that has ended lets go of a graph, and cancels it.
-        for place in bonds.place_of(view, graph_id, graph):
-            yield replace(place, optional=place.optional or "cancel" in graph)
+        for entry in bonds.place_of(view, graph_id, graph):
+            yield replace(entry, optional=entry.optional or "cancel" in graph)
 
 
 def drifts(view: View, graph_id: str) -> Iterator[Drift]:

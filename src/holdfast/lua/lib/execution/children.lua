@@ -41,8 +41,8 @@ function children.can_bind(tag, id, tenant)
   return found[1] == tenant and not record.is_terminal(found[2]) and (found[3] or '0') == replay
 end
 
---- When to look again whether a child, or a graph of a task, can be removed. Nil if it can be now: otherwise a later
---- attempt of its parent looks for it, and would submit it again.
+--- When to look again whether a child, or a graph of a task, can be removed. Nil if it can be now: otherwise
+--- a later attempt of its parent looks for it, and would submit it again.
 function children.kept_until(tag, id, tenant, keep, now)
   if not children.can_bind(tag, id, tenant) then return nil end
   local parent, number = id:match('^(.+)~%d+%.g?(%d+)$')
