@@ -197,3 +197,36 @@ async def test_a_store_under_load_has_no_drift(engine: Engine, clock: Clock) -> 
     assert await verify(engine.store) == []
     stop.set()
     await asyncio.gather(*workers)
+
+
+async def test_a_queue_with_many_groups_is_counted(engine: Engine) -> None:
+    """Each group is checked by itself, so their number does not matter."""
+    await engine.queues.define("news", mode="fanout")
+    groups = [f"g{number}" for number in range(12)]
+    for group in groups:
+        await engine.queues.add_group("news", group)
+    await queues.push(engine, *[b"1"] * 5, queue="news")
+    for group in groups:
+        await queues.read(engine, 3, queue="news", group=group)
+    assert await verify(engine.store) == []
+    tag = engine.store.queue_tag("news")
+    await engine.store.client.call(("HINCRBY", f"{tag}:consumers:g11", "c1", "5"))
+    (found,) = await verify(engine.store, fix=True)
+    assert (found.drift.kind, found.repaired) == ("count", True)
+    assert await verify(engine.store) == []
+
+
+async def test_many_budgets_with_reservations_are_added_up(single_store: Store) -> None:
+    """The budgets of all reservations of a partition are read together, with their ancestors."""
+    engine = Engine(single_store)
+    for number in range(60):
+        parent = f"b{number - 1}" if 0 < number < 5 else None
+        limits = {"tokens": {"hard": 100}}
+        await engine.budgets.create(f"b{number}", limits=limits, parent=parent)
+        await engine.budgets.reserve(f"b{number}", {"tokens": 1}, key="k")
+    assert await verify(single_store) == []
+    tag = single_store.budget_tag("b0")
+    await single_store.client.call(("HSET", f"{tag}:budget:b0", "r|tokens", "99"))
+    assert all(one.repaired for one in await verify(single_store, fix=True))
+    assert await verify(single_store) == []
+    await engine.close()
