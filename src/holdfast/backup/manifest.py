@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from holdfast.errors import InvalidRecord, VersionConflict
+from holdfast.errors import BackendFailed, InvalidRecord, VersionConflict
 from holdfast.fencing.objects import ObjectStore
 
 #: Increases when older versions cannot read new backups.
@@ -71,9 +73,22 @@ async def require_free(objects: ObjectStore, name: str) -> None:
 
 
 async def write(objects: ObjectStore, manifest: Manifest) -> None:
-    """Make a backup whole; raises VersionConflict if the name is taken."""
+    """Make a backup whole; raises VersionConflict if the name is taken, or BackendFailed."""
     body = msgspec.json.format(msgspec.json.encode(manifest))
-    await objects.put_if_absent(place(manifest.name), body)
+    try:
+        await objects.put_if_absent(place(manifest.name), body)
+    except BackendFailed:
+        # Its answer may be lost. The names of the parts tell whose it is.
+        stored = await objects.get(place(manifest.name))
+        if stored is None or stored.body != body:
+            raise
+
+
+async def remove(objects: ObjectStore, name: str, parts: Sequence[Part]) -> None:
+    """Remove a manifest that has these parts, if it is there; raises BackendFailed."""
+    stored = await objects.get(place(name))
+    if stored is not None and parts and parts[0].name.encode() in stored.body:
+        await objects.delete(place(name))
 
 
 async def names(objects: ObjectStore) -> list[str]:
