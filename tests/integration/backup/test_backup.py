@@ -242,6 +242,7 @@ class Dying:
         self._client = client
 
     def primaries(self) -> list[Node]:
+        """Return the servers."""
         return self._client.primaries()
 
     async def call(self, command: Command) -> Any:
@@ -312,7 +313,7 @@ class Expiring:
 
     async def call(self, command: Command) -> Any:
         """Remove a key when its expiry is asked for."""
-        if command[0] == "PEXPIRETIME" and b":claim:" in command[1]:  # type: ignore[operator]
+        if command[0] == "PEXPIRETIME" and b":claim:" in command[1]:
             await self._node.call(("DEL", command[1]))
         return await self._node.call(command)
 
