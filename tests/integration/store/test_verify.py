@@ -230,3 +230,39 @@ async def test_many_budgets_with_reservations_are_added_up(single_store: Store) 
     assert all(one.repaired for one in await verify(single_store, fix=True))
     assert await verify(single_store) == []
     await engine.close()
+
+
+async def test_a_drift_that_changes_all_the_time_is_left(
+    single_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its repair never fits what was read; it is reported nevertheless."""
+    store = single_store
+    made = await create_one(store)
+    key = f"{store.tag_of(made)}:tenants"
+    await store.client.call(("SADD", key, "stranger"))
+    repair = Partition._repair
+
+    async def late(partition: Partition, moment: Any, drifts: Any) -> bool:
+        # Everything that was read is of another moment.
+        await store.client.call(("SREM", key, "stranger"))
+        done = await repair(partition, moment, drifts)
+        await store.client.call(("SADD", key, "stranger"))
+        return done
+
+    monkeypatch.setattr(Partition, "_repair", late)
+    (found,) = await verify(store, fix=True)
+    assert (found.drift.kind, found.repaired) == ("extra", False)
+
+
+@pytest.mark.parametrize("plain", ["1", "2"])
+async def test_a_parent_with_bonds_is_no_longer_plain(single_store: Store, plain: str) -> None:
+    """Else its short end would leave its children alone."""
+    store = single_store
+    parent = await claim_one(store, await create_one(store, id="p"))
+    await create_one(store, id="p~0.1", on_parent_end="cancel")
+    await plant(store, parent.id, "plain", plain)
+    record = f"{store.tag_of(parent.id)}:x:{parent.id}"
+    assert ["is plain with bonds" in str(one.drift) for one in await verify(store)] == [True]
+    await store.client.call(("HDEL", record, "bonds"))
+    assert [one.drift.kind for one in await verify(store, fix=True)] == ["wrong"]
+    assert await store.client.call(("HMGET", record, "bonds", "plain")) == [b"1", b"0"]
