@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -12,6 +14,7 @@ from holdfast.fencing.objects import ObjectStore
 #: Increases when older versions cannot read new backups.
 FORMAT = 1
 _FILE = "manifest.json"
+_AT_ONCE = 16
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +94,13 @@ async def remove(objects: ObjectStore, name: str, parts: Sequence[Part]) -> None
         await objects.delete(place(name))
 
 
-async def names(objects: ObjectStore) -> list[str]:
-    """Return the names of all finished backups, oldest first."""
+async def read_all(objects: ObjectStore) -> list[Manifest]:
+    """Return the manifests of all finished backups, oldest first; raises InvalidRecord."""
     suffix = f"/{_FILE}"
     keys = [entry.key async for entry in objects.list("backups/")]
-    return sorted(key.split("/")[1] for key in keys if key.endswith(suffix))
+    names = [key.split("/")[1] for key in keys if key.endswith(suffix)]
+    found: list[Manifest] = []
+    for start in range(0, len(names), _AT_ONCE):
+        some = names[start : start + _AT_ONCE]
+        found += await asyncio.gather(*(read(objects, name) for name in some))
+    return sorted(found, key=lambda made: datetime.fromisoformat(made.taken_at))

@@ -24,10 +24,10 @@ _AT_ONCE = 256
 
 async def latest(objects: ObjectStore) -> str:
     """Return the name of the last backup; raises InvalidRecord if there is none."""
-    names = await manifest.names(objects)
-    if not names:
+    made = await manifest.read_all(objects)
+    if not made:
         raise InvalidRecord(f"{objects.name} has no backup", name="")
-    return names[-1]
+    return made[-1].name
 
 
 async def restore(

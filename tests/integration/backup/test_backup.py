@@ -334,3 +334,11 @@ async def test_what_expires_while_it_is_read_is_not_kept_for_ever(
     await take(single_store, objects, name="a")
     await back(single_store, objects, "a")
     assert await single_store.client.call(("EXISTS", key)) == 0
+
+
+async def test_the_last_backup_is_the_one_that_was_taken_last(single_store: Store) -> None:
+    """Whatever their names are."""
+    objects = MemoryObjects()
+    for name in ("monday", "tuesday", None, "friday"):
+        await take(single_store, objects, name=name)
+    assert await latest(objects) == "friday"
