@@ -266,3 +266,24 @@ async def test_a_parent_with_bonds_is_no_longer_plain(single_store: Store, plain
     await store.client.call(("HDEL", record, "bonds"))
     assert [one.drift.kind for one in await verify(store, fix=True)] == ["wrong"]
     assert await store.client.call(("HMGET", record, "bonds", "plain")) == [b"1", b"0"]
+
+
+async def test_a_message_whose_turn_it_is_can_be_read_again(engine: Engine) -> None:
+    """One with a key that is nowhere, or that stands behind nothing."""
+    await engine.queues.define("w")
+    tag = engine.store.queue_tag("w")
+    first, second = await queues.push(engine, b"1", b"2", queue="w", key="k")
+    await engine.store.client.call(("ZREM", f"{tag}:open:default", first))
+    assert await verify(engine.store, fix=True) != []
+    assert await verify(engine.store) == []
+    delivery = await queues.read_one(engine, queue="w")
+    assert delivery.message.payload == b"1"
+    assert await verify(engine.store) == []
+    await queues.settle(engine, "ack", delivery, queue="w")
+    score = await engine.store.client.call(("ZSCORE", f"{tag}:open:default", second))
+    await engine.store.client.call(("ZREM", f"{tag}:open:default", second))
+    await engine.store.client.call(("ZADD", f"{tag}:blocked:default", score, second))
+    (found,) = await verify(engine.store, fix=True)
+    assert "is the first of its key" in found.drift.text
+    assert await verify(engine.store) == []
+    assert await queues.payloads(engine, queue="w") == [b"2"]
