@@ -29,7 +29,7 @@ from holdfast.model.codec import AesGcm
 from holdfast.model.writer_leases import Version
 from holdfast.operate.verify import verify
 from holdfast.store.store import Store, StoreSettings, connected, open_store
-from holdfast.store.valkey import failures
+from holdfast.store.valkey import copying, failures
 from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.node import Node
 from holdfast.store.valkey.wire import Command
@@ -342,3 +342,15 @@ async def test_the_last_backup_is_the_one_that_was_taken_last(single_store: Stor
     for name in ("monday", "tuesday", None, "friday"):
         await take(single_store, objects, name=name)
     assert await latest(objects) == "friday"
+
+
+async def test_a_copy_that_does_not_start_is_an_error(
+    single_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a machine without memory for it."""
+    monkeypatch.setattr(copying, "_START_S", 0.3)
+    monkeypatch.setattr(copying, "server_binary", lambda: Path("/bin/false"))
+    objects = MemoryObjects()
+    with pytest.raises(StoreUnavailable, match="server for the copy"):
+        await take(single_store, objects)
+    assert [entry async for entry in objects.list("")] == []
