@@ -179,3 +179,20 @@ async def test_on_disk_means_on_disk(tmp_path: Path) -> None:
     with start_server() as server, pytest.raises(OutcomeUnknown, match="appendonly is disabled"):
         async with open_store(url(server, "disk"), BRIEF):
             pass
+
+
+async def test_reads_that_run_as_scripts_wait_for_nothing(
+    pair: tuple[TestServer, TestServer],
+) -> None:
+    """A full primary that has lost its library answers them without its replica, too."""
+    primary, replica = pair
+    async with open_store(url(primary, "replicas:1"), BRIEF) as store:
+        known = await create(store)
+        with primary.raw() as raw:
+            raw.config_set("maxmemory", 1)
+            raw.function_flush()
+        with paused(replica):
+            assert str(await state_of(store, known)) == "waiting"
+            with pytest.raises(OutcomeUnknown):
+                await store.executions.cancel(known, "no more")
+        assert str(await state_of(store, known)) == "cancelled"

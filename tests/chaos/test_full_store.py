@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -170,6 +171,12 @@ async def test_a_full_store_without_library_can_be_drained(
     assert len([line for line in lines if line.startswith("the store is full")]) == 1
     assert len([line for line in lines if line.startswith("the store accepts new data")]) == 1
     assert len([line for line in lines if "is loaded, after" in line]) == 1
+
+
+async def test_a_full_store_without_library_acknowledges(tmp_path: Path) -> None:
+    """What calls wait for on their connection needs no library either."""
+    with start_server("--appendonly", "yes", folder=tmp_path) as server:
+        await _lives_without_library(f"valkey://127.0.0.1:{server.port}?ack=disk", [server])
 
 
 @pytest.mark.timeout(90)

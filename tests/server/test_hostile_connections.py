@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.model.api_keys import new_secret
+from holdfast.server.auth import identity
 from holdfast.server.http import app, connections, pipeline
 from holdfast.server.http.declare import Route
 from holdfast.testing.polling import wait_for
@@ -335,10 +336,30 @@ async def test_guesses_of_keys_are_few_and_lock_nobody_out(
         statuses = await asyncio.gather(*(status(new_secret()) for _ in range(30)))
         assert set(statuses) == {401, 429}
         # Those that were looked up, the right one, and the number of keys.
-        assert len(identities._remembered) == statuses.count(401) + 2
+        assert len(identities._unknown) == statuses.count(401)
+        assert len(identities._remembered) == 2
         assert await status(right) == 200
         refused = await client.post(
             "/console/login", json={"key": new_secret()}, headers={"X-Holdfast-Console": "1"}
         )
         assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
         assert "new API keys from one address" in refused.json()["detail"]
+
+
+async def test_guesses_do_not_push_out_keys_that_were_seen(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: a key that was seen is not new again."""
+    monkeypatch.setattr(app, "NEW_KEYS", 5)
+    monkeypatch.setattr(identity, "_MOST_REMEMBERED", 3)
+    async with serve() as site, site.client() as client:
+        right = await site.key()
+
+        async def status(secret: str) -> int:
+            headers = {"Authorization": f"Bearer {secret}"}
+            return (await client.get("/v1/me", headers=headers)).status_code
+
+        assert await status(right) == 200
+        while await status(new_secret()) != 429:
+            pass
+        assert await status(right) == 200

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
 import msgspec
 
-from holdfast.errors import InvalidRecord, VersionConflict
+from holdfast.errors import BackendFailed, InvalidRecord, VersionConflict
 from holdfast.fencing.objects import ObjectStore
 
 #: Increases when older versions cannot read new backups.
 FORMAT = 1
 _FILE = "manifest.json"
+_AT_ONCE = 16
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,13 +76,31 @@ async def require_free(objects: ObjectStore, name: str) -> None:
 
 
 async def write(objects: ObjectStore, manifest: Manifest) -> None:
-    """Make a backup whole; raises VersionConflict if the name is taken."""
+    """Make a backup whole; raises VersionConflict if the name is taken, or BackendFailed."""
     body = msgspec.json.format(msgspec.json.encode(manifest))
-    await objects.put_if_absent(place(manifest.name), body)
+    try:
+        await objects.put_if_absent(place(manifest.name), body)
+    except BackendFailed:
+        # Its answer may be lost. The names of the parts tell whose it is.
+        stored = await objects.get(place(manifest.name))
+        if stored is None or stored.body != body:
+            raise
 
 
-async def names(objects: ObjectStore) -> list[str]:
-    """Return the names of all finished backups, oldest first."""
+async def remove(objects: ObjectStore, name: str, parts: Sequence[Part]) -> None:
+    """Remove a manifest that has these parts, if it is there; raises BackendFailed."""
+    stored = await objects.get(place(name))
+    if stored is not None and parts and parts[0].name.encode() in stored.body:
+        await objects.delete(place(name))
+
+
+async def read_all(objects: ObjectStore) -> list[Manifest]:
+    """Return the manifests of all finished backups, oldest first; raises InvalidRecord."""
     suffix = f"/{_FILE}"
     keys = [entry.key async for entry in objects.list("backups/")]
-    return sorted(key.split("/")[1] for key in keys if key.endswith(suffix))
+    names = [key.split("/")[1] for key in keys if key.endswith(suffix)]
+    found: list[Manifest] = []
+    for start in range(0, len(names), _AT_ONCE):
+        some = names[start : start + _AT_ONCE]
+        found += await asyncio.gather(*(read(objects, name) for name in some))
+    return sorted(found, key=lambda made: datetime.fromisoformat(made.taken_at))

@@ -24,10 +24,10 @@ _AT_ONCE = 256
 
 async def latest(objects: ObjectStore) -> str:
     """Return the name of the last backup; raises InvalidRecord if there is none."""
-    names = await manifest.names(objects)
-    if not names:
+    made = await manifest.read_all(objects)
+    if not made:
         raise InvalidRecord(f"{objects.name} has no backup", name="")
-    return names[-1]
+    return made[-1].name
 
 
 async def restore(
@@ -54,8 +54,11 @@ async def restore(
         parts.rows_of(name, part, body, made.kid, codec)
         report("checking", part.keys)
     try:
-        await _empty(client, url.prefix, force=force)
+        if not force:
+            await _require_empty(client, url.prefix)
+        # First, because a store that is half removed must not be opened either.
         await _close(client, url.prefix)
+        await _empty(client, url.prefix)
         meta: Row | None = None
         for part in made.parts:
             body = await parts.read(objects, name, part)
@@ -93,12 +96,18 @@ def _meta(prefix: str) -> bytes:
     return f"{keys.global_tag(prefix)}:meta".encode()
 
 
-async def _empty(client: Client, prefix: str, *, force: bool) -> None:
+async def _require_empty(client: Client, prefix: str) -> None:
     async for names in _keys(client, prefix):
-        if names and not force:
+        if names:
             message = "the store has keys: restore into an empty one, or --force removes them"
             raise StoreIncompatible(message)
-        await asyncio.gather(*(client.call(("UNLINK", name)) for name in names))
+
+
+async def _empty(client: Client, prefix: str) -> None:
+    """Remove all keys but the mark."""
+    kept = _meta(prefix)
+    async for names in _keys(client, prefix):
+        await asyncio.gather(*(client.call(("UNLINK", name)) for name in names if name != kept))
 
 
 async def _close(client: Client, prefix: str) -> None:

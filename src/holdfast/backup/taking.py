@@ -27,6 +27,8 @@ from holdfast.store.valkey.node import Node
 Advance = Callable[[str, int], None]
 
 _LISTED = "512"
+#: When a key expires that does not exist.
+_GONE = -2
 #: What a key of a family is counted as.
 _NOUNS = {
     b"x": "executions",
@@ -127,7 +129,14 @@ class _Taking:
         )
 
     async def discard(self) -> None:
-        """Remove what was written, as far as that is possible."""
+        """Remove what was written, as far as that is possible: a manifest without an answer first.
+
+        Without an answer now, the parts stay: the backup may be whole.
+        """
+        try:
+            await manifest.remove(self._objects, self._name, self._parts)
+        except HoldfastError:
+            return
         for number in range(len(self._parts) + 1):
             with contextlib.suppress(HoldfastError):
                 await self._objects.delete(manifest.place(self._name, self._part(number)))
@@ -150,8 +159,12 @@ class _Taking:
             values = await asyncio.gather(*(copy.call(("DUMP", key)) for key in keys))
             ends = await asyncio.gather(*(copy.call(("PEXPIRETIME", key)) for key in keys))
             rows = zip(keys, ends, values, strict=True)
-            # What has expired since is gone.
-            found = [(key, max(0, end), value) for key, end, value in rows if value is not None]
+            # What has expired since is gone; -2 says that it was between the two commands.
+            found = [
+                (key, max(0, end), value)
+                for key, end, value in rows
+                if value is not None and end != _GONE
+            ]
             self._count(found)
             yield found
             if cursor == b"0":

@@ -214,25 +214,22 @@ async def _skews_ms(client: Client) -> list[float]:
 
 async def _library(client: Client, *, fix: bool) -> Finding:
     ours = library.load()
-    if fix and not await _load(client, ours):
-        return findings.library_denied()
+    if fix:
+        try:
+            # It keeps a newer one, and one that reads another format.
+            await boot.load_library(client, ours)
+        except StoreIncompatible as incompatible:
+            return error("library", incompatible.message)
+        except CallFailed as failure:
+            if not failure.is_full:
+                raise
+            return findings.library_denied()
     listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [
         next((mark for name in _names(listing) if (mark := library.parse_marker(name))), (0, ""))
         for listing in listings
     ]
     return findings.library(loaded, (ours.release, ours.digest))
-
-
-async def _load(client: Client, ours: library.Library) -> bool:
-    """Load the function library; return whether the servers had room for it."""
-    try:
-        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", ours.code])
-    except CallFailed as failure:
-        if not failure.is_full:
-            raise
-        return False
-    return True
 
 
 def _names(value: Any) -> list[str]:

@@ -182,13 +182,15 @@ class Queues(api.Queues):
     async def _read(self, read: Read, stop: Callable[[], bool]) -> Sequence[Delivery]:
         name, group = read.queue, read.group or ""
 
-        async def probe() -> tuple[Sequence[Delivery], int | None]:
-            call = self._store.queues.read(
+        async def look() -> tuple[Sequence[Delivery], int | None]:
+            answer = await self._store.queues.read(
                 name, group=group, consumer=read.consumer, count=read.count, side=read.side
             )
-            deliveries = await self._returns.unless_cancelled(name, call)
             await self._outboxes.deliver_if_owed(name)
-            return deliveries
+            return answer
+
+        async def probe() -> tuple[Sequence[Delivery], int | None]:
+            return await self._returns.unless_cancelled(name, look())
 
         return await self._readers.read(name, probe, read.wait_ms, stop)
 

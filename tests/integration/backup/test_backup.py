@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from holdfast.backup import latest, manifest, restore, take
+from holdfast.backup import latest, manifest, restore, take, taking
 from holdfast.engine import Engine
 from holdfast.errors import (
     BackendFailed,
     InvalidRecord,
     PayloadUnreadable,
     StoreIncompatible,
+    StoreUnavailable,
     VersionConflict,
 )
 from holdfast.fencing.folder import FolderObjects
 from holdfast.fencing.memory import MemoryObjects
-from holdfast.fencing.objects import ObjectStore
+from holdfast.fencing.objects import ObjectStore, Stored
 from holdfast.model.codec import AesGcm
 from holdfast.model.writer_leases import Version
 from holdfast.operate.verify import verify
 from holdfast.store.store import Store, StoreSettings, connected, open_store
+from holdfast.store.valkey import copying, failures
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.node import Node
+from holdfast.store.valkey.wire import Command
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support import full_store
@@ -227,3 +233,124 @@ async def test_a_store_that_is_half_restored_cannot_be_opened(single_store: Stor
     await manifest.write(objects, made)
     await back(single_store, objects, "a")
     await single_store.boot()
+
+
+class Dying:
+    """A client whose server is lost while the keys of a store are removed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def primaries(self) -> list[Node]:
+        """Return the servers."""
+        return self._client.primaries()
+
+    async def call(self, command: Command) -> Any:
+        """Lose the connection when a part of the keys is gone."""
+        answer = await self._client.call(command)
+        if command[0] == "UNLINK":
+            raise failures.unanswered("the connection was lost")
+        return answer
+
+
+async def test_a_store_that_is_half_removed_cannot_be_opened(single_store: Store) -> None:
+    """As after a restore with `force` whose server or process died early."""
+    objects = MemoryObjects()
+    made = await create_one(single_store)
+    await take(single_store, objects, name="a")
+    dying: Any = Dying(single_store.client)
+    with pytest.raises(StoreUnavailable):
+        await restore(dying, single_store.url, objects, "a", force=True)
+    with pytest.raises(StoreIncompatible, match="being restored"):
+        await single_store.boot()
+    await back(single_store, objects, "a")
+    await single_store.boot()
+    assert await single_store.queries.owner(made) == "default"
+
+
+class Lossy(MemoryObjects):
+    """An object storage that writes the manifest, but whose answer is lost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_away = False
+        self.goes_away = False
+
+    async def put_if_absent(self, key: str, body: bytes) -> Version:
+        """Create an object."""
+        version = await super().put_if_absent(key, body)
+        if key.endswith("manifest.json"):
+            self.is_away = self.goes_away
+            raise BackendFailed("the answer was lost", maybe_done=True)
+        return version
+
+    async def get(self, key: str) -> Stored | None:
+        """Return an object, unless the storage is away."""
+        if self.is_away:
+            raise BackendFailed("away", maybe_done=False)
+        return await super().get(key)
+
+
+async def test_a_manifest_whose_answer_was_lost_has_its_parts(single_store: Store) -> None:
+    """The backup is whole, whether or not the storage can say so."""
+    made = await create_one(single_store)
+    objects = Lossy()
+    assert (await take(single_store, objects, name="a")).name == "a"
+    await back(single_store, objects, "a")
+    objects.goes_away = True
+    with pytest.raises(BackendFailed):
+        await take(single_store, objects, name="b")
+    objects.is_away = False
+    await back(single_store, objects, await latest(objects))
+    assert await single_store.queries.owner(made) == "default"
+
+
+class Expiring:
+    """A copy whose keys expire right after they were read."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    async def call(self, command: Command) -> Any:
+        """Remove a key when its expiry is asked for."""
+        if command[0] == "PEXPIRETIME" and b":claim:" in command[1]:
+            await self._node.call(("DEL", command[1]))
+        return await self._node.call(command)
+
+
+async def test_what_expires_while_it_is_read_is_not_kept_for_ever(
+    single_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would come back without its expiry."""
+
+    @contextlib.asynccontextmanager
+    async def frozen(*_: object) -> AsyncIterator[list[Any]]:
+        yield [Expiring(single_store.client.primaries()[0])]
+
+    monkeypatch.setattr(taking, "frozen", frozen)
+    objects = MemoryObjects()
+    key = f"{single_store.global_tag}:claim:soon"
+    await single_store.client.call(("SET", key, "1", "PX", "60000"))
+    await take(single_store, objects, name="a")
+    await back(single_store, objects, "a")
+    assert await single_store.client.call(("EXISTS", key)) == 0
+
+
+async def test_the_last_backup_is_the_one_that_was_taken_last(single_store: Store) -> None:
+    """Whatever their names are."""
+    objects = MemoryObjects()
+    for name in ("monday", "tuesday", None, "friday"):
+        await take(single_store, objects, name=name)
+    assert await latest(objects) == "friday"
+
+
+async def test_a_copy_that_does_not_start_is_an_error(
+    single_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a machine without memory for it."""
+    monkeypatch.setattr(copying, "_START_S", 0.3)
+    monkeypatch.setattr(copying, "server_binary", lambda: Path("/bin/false"))
+    objects = MemoryObjects()
+    with pytest.raises(StoreUnavailable, match="server for the copy"):
+        await take(single_store, objects)
+    assert [entry async for entry in objects.list("")] == []

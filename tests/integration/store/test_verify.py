@@ -197,3 +197,93 @@ async def test_a_store_under_load_has_no_drift(engine: Engine, clock: Clock) -> 
     assert await verify(engine.store) == []
     stop.set()
     await asyncio.gather(*workers)
+
+
+async def test_a_queue_with_many_groups_is_counted(engine: Engine) -> None:
+    """Each group is checked by itself, so their number does not matter."""
+    await engine.queues.define("news", mode="fanout")
+    groups = [f"g{number}" for number in range(12)]
+    for group in groups:
+        await engine.queues.add_group("news", group)
+    await queues.push(engine, *[b"1"] * 5, queue="news")
+    for group in groups:
+        await queues.read(engine, 3, queue="news", group=group)
+    assert await verify(engine.store) == []
+    tag = engine.store.queue_tag("news")
+    await engine.store.client.call(("HINCRBY", f"{tag}:consumers:g11", "c1", "5"))
+    (found,) = await verify(engine.store, fix=True)
+    assert (found.drift.kind, found.repaired) == ("count", True)
+    assert await verify(engine.store) == []
+
+
+async def test_many_budgets_with_reservations_are_added_up(single_store: Store) -> None:
+    """The budgets of all reservations of a partition are read together, with their ancestors."""
+    engine = Engine(single_store)
+    for number in range(60):
+        parent = f"b{number - 1}" if 0 < number < 5 else None
+        limits = {"tokens": {"hard": 100}}
+        await engine.budgets.create(f"b{number}", limits=limits, parent=parent)
+        await engine.budgets.reserve(f"b{number}", {"tokens": 1}, key="k")
+    assert await verify(single_store) == []
+    tag = single_store.budget_tag("b0")
+    await single_store.client.call(("HSET", f"{tag}:budget:b0", "r|tokens", "99"))
+    assert all(one.repaired for one in await verify(single_store, fix=True))
+    assert await verify(single_store) == []
+    await engine.close()
+
+
+async def test_a_drift_that_changes_all_the_time_is_left(
+    single_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its repair never fits what was read; it is reported nevertheless."""
+    store = single_store
+    made = await create_one(store)
+    key = f"{store.tag_of(made)}:tenants"
+    await store.client.call(("SADD", key, "stranger"))
+    repair = Partition._repair
+
+    async def late(partition: Partition, moment: Any, drifts: Any) -> bool:
+        # Everything that was read is of another moment.
+        await store.client.call(("SREM", key, "stranger"))
+        done = await repair(partition, moment, drifts)
+        await store.client.call(("SADD", key, "stranger"))
+        return done
+
+    monkeypatch.setattr(Partition, "_repair", late)
+    (found,) = await verify(store, fix=True)
+    assert (found.drift.kind, found.repaired) == ("extra", False)
+
+
+@pytest.mark.parametrize("plain", ["1", "2"])
+async def test_a_parent_with_bonds_is_no_longer_plain(single_store: Store, plain: str) -> None:
+    """Else its short end would leave its children alone."""
+    store = single_store
+    parent = await claim_one(store, await create_one(store, id="p"))
+    await create_one(store, id="p~0.1", on_parent_end="cancel")
+    await plant(store, parent.id, "plain", plain)
+    record = f"{store.tag_of(parent.id)}:x:{parent.id}"
+    assert ["is plain with bonds" in str(one.drift) for one in await verify(store)] == [True]
+    await store.client.call(("HDEL", record, "bonds"))
+    assert [one.drift.kind for one in await verify(store, fix=True)] == ["wrong"]
+    assert await store.client.call(("HMGET", record, "bonds", "plain")) == [b"1", b"0"]
+
+
+async def test_a_message_whose_turn_it_is_can_be_read_again(engine: Engine) -> None:
+    """One with a key that is nowhere, or that stands behind nothing."""
+    await engine.queues.define("w")
+    tag = engine.store.queue_tag("w")
+    first, second = await queues.push(engine, b"1", b"2", queue="w", key="k")
+    await engine.store.client.call(("ZREM", f"{tag}:open:default", first))
+    assert await verify(engine.store, fix=True) != []
+    assert await verify(engine.store) == []
+    delivery = await queues.read_one(engine, queue="w")
+    assert delivery.message.payload == b"1"
+    assert await verify(engine.store) == []
+    await queues.settle(engine, "ack", delivery, queue="w")
+    score = await engine.store.client.call(("ZSCORE", f"{tag}:open:default", second))
+    await engine.store.client.call(("ZREM", f"{tag}:open:default", second))
+    await engine.store.client.call(("ZADD", f"{tag}:blocked:default", score, second))
+    (found,) = await verify(engine.store, fix=True)
+    assert "is the first of its key" in found.drift.text
+    assert await verify(engine.store) == []
+    assert await queues.payloads(engine, queue="w") == [b"2"]

@@ -106,3 +106,16 @@ async def test_a_repeated_call_gets_its_first_answer(store: Store, engine: Engin
         [b"removed"],
         [b"removed"],
     ]
+
+
+async def test_a_group_with_very_many_deliveries_is_removed(engine: Engine, dump: Dump) -> None:
+    """More than one command of the server takes."""
+    await engine.queues.define("q", mode="fanout")
+    await engine.queues.add_group("q", "g")
+    for _ in range(9):
+        await push(engine, *[b"1"] * 1_000)
+        for _ in range(10):
+            assert len(await read(engine, 100, group="g")) == 100
+    await engine.queues.remove_group("q", "g")
+    assert await _stored(engine) == (0, 9_000)
+    assert not [key for key in dump() if key.endswith((":g", ":handles"))]

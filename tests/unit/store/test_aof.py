@@ -91,7 +91,13 @@ def test_a_base_of_commands_is_read_like_the_others(tmp_path: Path) -> None:
         ((DUMP, ONE + note(200) + TWO), "begins at 1970-01-01T00:03:20"),
         ((DUMP.replace(b"\x64", b"\x74"), b""), "begins at 1970-01-01T00:01:56"),
         ((b"VALKEY080\xff", b""), "does not say when it was made"),
+        ((note(200) + ONE, note(201) + TWO), "begins at 1970-01-01T00:03:20"),
         ((DUMP, b"nonsense\r\n"), "damaged at byte 0"),
+        ((DUMP, note(101) + b"*x\r\n"), "damaged at byte 9"),
+        ((DUMP, note(101) + b"*1\r\nSET\r\n"), "damaged at byte 9"),
+        ((DUMP, note(101) + b"*1\r\n$x\r\nSET\r\n"), "damaged at byte 9"),
+        ((DUMP, note(101) + b"*1\r\n$-4\r\nSET\r\n"), "damaged at byte 9"),
+        ((DUMP, b"#TS:soon\r\n" + ONE), "damaged at byte 0"),
     ],
 )
 def test_files_without_times_or_that_begin_later_are_refused(
@@ -106,3 +112,15 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     """Such as that of a backup."""
     with pytest.raises(InvalidRecord, match="no append-only files"):
         aof.cut(tmp_path, tmp_path / "target", 1)
+
+
+@pytest.mark.parametrize(
+    "manifest", [b"", b"file appendonly.aof.0 seq 1 type h\n", b"type b\n", b"\xff type b\n"]
+)
+def test_a_manifest_that_names_no_files_is_refused(tmp_path: Path, manifest: bytes) -> None:
+    """Nothing would be left of the store."""
+    source = write(tmp_path / "source", DUMP)
+    (source / aof.MANIFEST).write_bytes(manifest)
+    with pytest.raises(InvalidRecord, match="no append-only files"):
+        aof.cut(source, tmp_path / "target", 200)
+    assert not (tmp_path / "target").exists()

@@ -27,9 +27,10 @@ local function run(tag, args)
   local cursor = queue_groups.cursor(q, group)
   server.call('ZREM', keys.groups(tag), group)
   for _, name in ipairs({ 'open', 'blocked', 'flight', 'retry' }) do release_all(q, keys[name](tag, group)) end
-  for _, packed in ipairs(server.call('HVALS', keys.tries(tag, group))) do
+  for i, packed in ipairs(server.call('HVALS', keys.tries(tag, group))) do
     local handle = queue_deliveries.decode_try(packed).handle
     if handle then queue.collect(q, 'HDEL', keys.handles(tag), handle) end
+    if i % STEP == 0 then queue.flush(q) end
   end
   queue_clearing.group(tag, group)
   server.call('UNLINK', keys.tally(tag, group))

@@ -91,6 +91,8 @@ class Identities:
         #: Whether calls without a key are accepted while the store has no keys.
         self._open_access = open_access
         self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
+        #: Keys that do not exist, apart from the others, which they must not push out.
+        self._unknown: OrderedDict[str, _Remembered] = OrderedDict()
         self._guesses = Rate(new_keys, "new API keys from one address")
         self._ring: tuple[KeyRing, float] | None = None
         self._touched: dict[str, float] = {}
@@ -113,7 +115,7 @@ class Identities:
         if not secret or len(secret) > bounds.ID_CHARS:
             raise Unauthorized("the Authorization header must be `Bearer KEY`")
         key_id = id_of(secret)
-        if key_id not in self._remembered:
+        if key_id not in self._remembered and key_id not in self._unknown:
             self._guesses.take(request.client.host if request.client else "")
         remembered = await self._find(key_id)
         key = remembered.lookup.key
@@ -166,6 +168,7 @@ class Identities:
 
     def forget(self, key_id: str) -> None:
         """Drop a key from the cache, so that its next use looks it up again."""
+        self._unknown.pop(key_id, None)
         self._remembered.pop(key_id, None)
         self._remembered.pop("", None)
 
@@ -179,15 +182,19 @@ class Identities:
     async def _find(self, key_id: str) -> _Remembered:
         """Look up a key; with an empty id, only the number of keys."""
         now = asyncio.get_running_loop().time()
-        cached = self._remembered.get(key_id)
+        memory = self._unknown if key_id in self._unknown else self._remembered
+        cached = memory.get(key_id)
         if cached is not None and now - cached.at < FRESH_S:
-            self._remembered.move_to_end(key_id)
+            memory.move_to_end(key_id)
             return cached
         remembered = _Remembered(await self._api_keys.get(key_id), now)
-        self._remembered[key_id] = remembered
-        self._remembered.move_to_end(key_id)
-        while len(self._remembered) > _MOST_REMEMBERED:
-            self._remembered.popitem(last=False)
+        self._remembered.pop(key_id, None)
+        self._unknown.pop(key_id, None)
+        is_unknown = key_id != "" and remembered.lookup.key is None
+        memory = self._unknown if is_unknown else self._remembered
+        memory[key_id] = remembered
+        while len(memory) > _MOST_REMEMBERED:
+            memory.popitem(last=False)
         return remembered
 
     def _refuse_ended(self, key: ApiKey, remembered: _Remembered) -> None:

@@ -6,7 +6,8 @@ use another connection and wait for nothing.
 
 A server waits for what the same connection wrote last. A repeated call that finds its work done
 writes nothing, although the replicas may lack what an earlier connection wrote. Each batch
-therefore ends with a small write, behind which everything earlier must have arrived too.
+therefore ends with a small write, behind which everything earlier must have arrived too. Behind
+calls that are sent as scripts, because the library is missing, it is a script, too.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from holdfast.store.valkey import failures
-from holdfast.store.valkey.acks import Ack
+from holdfast.store.valkey import failures, library
+from holdfast.store.valkey.acks import Ack, is_script
 from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.node import Node
 from holdfast.store.valkey.wire import Address, Call, Dial, Wire, pack
 
 #: How long to wait for replicas or the disk; the call is then sent again, until its own deadline.
 WAIT_MS = 1_000
+_TOUCH = "hf_admin_touch"
 
 
 def node_at(address: Address, dial: Dial) -> Node:
@@ -40,7 +42,8 @@ class AckedNode(Node):
         self._wait_ms = min(WAIT_MS, int(dial.timeout_s * 500))
         self._waiting = pack(ack.command(self._wait_ms))
         self._reads = Node(address, replace(dial, ack=None))
-        self._touch = b""
+        #: The tag of the last call.
+        self._tag: str | bytes = ""
         self._is_waiting = False
 
     async def close(self) -> None:
@@ -52,7 +55,7 @@ class AckedNode(Node):
         """Send a command; one with a tag is answered when its change is safe."""
         if tag is None:
             return self._reads.send(packed)
-        self._touch = pack(("FCALL", "hf_admin_touch", "1", tag))
+        self._tag = tag
         return super().send(packed)
 
     def _room(self, wire: Wire) -> int:
@@ -64,7 +67,13 @@ class AckedNode(Node):
         sent = [(packed, self._loop.create_future()) for packed, _ in batch]
         touched, waited = self._loop.create_future(), self._loop.create_future()
         waited.add_done_callback(partial(self._settle, batch, sent, touched))
-        wire.send([*sent, (self._touch, touched), (self._waiting, waited)])
+        wire.send([*sent, (self._touch(batch), touched), (self._waiting, waited)])
+
+    def _touch(self, batch: list[Call]) -> bytes:
+        """Return the small write behind a batch."""
+        if any(is_script(packed) for packed, _ in batch):
+            return pack(("EVAL", library.script(_TOUCH), "1", self._tag))
+        return pack(("FCALL", _TOUCH, "1", self._tag))
 
     def _settle(
         self,

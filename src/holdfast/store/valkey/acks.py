@@ -45,3 +45,8 @@ class Ack:
 def tag_of(command: Sequence[str | bytes]) -> str | bytes | None:
     """Return the tag of a command that may write; None for one that only reads."""
     return command[_TAG] if command[0] in _WRITES and len(command) > _TAG else None
+
+
+def is_script(packed: bytes) -> bool:
+    """Return whether a packed command is a function that is sent as a script."""
+    return packed.startswith(b"$4\r\nEVAL\r\n", packed.find(b"$"))

@@ -53,12 +53,12 @@ def cut(source: Path, target: Path, at_s: int) -> Cut:
         raise
 
 
-def _cut(lines: list[tuple[str, str]], source: Path, target: Path, at_s: int) -> Cut:
+def _cut(lines: list[tuple[str, str, bool]], source: Path, target: Path, at_s: int) -> Cut:
     cutting = _Cutting(at_s)
     kept: list[str] = []
     size = 0
-    for line, name in lines:
-        end = cutting.end_of(source / name)
+    for line, name, is_base in lines:
+        end = cutting.end_of(source / name, is_base=is_base)
         _copy(source / name, target / name, end)
         kept.append(line)
         size += end
@@ -80,22 +80,23 @@ class _Cutting:
         #: Whether all that follows is of a later time.
         self.is_over = False
 
-    def end_of(self, path: Path) -> int:
+    def end_of(self, path: Path, *, is_base: bool) -> int:
         """Return the size of what is kept of a file."""
         dumped_s = _dumped_at(path)
         if dumped_s is None:
-            return self._end_of_commands(path)
+            return self._end_of_commands(path, is_base=is_base)
         self._reach(path, dumped_s)
         self.last_s = dumped_s
         return path.stat().st_size
 
-    def _end_of_commands(self, path: Path) -> int:
+    def _end_of_commands(self, path: Path, *, is_base: bool) -> int:
         end = 0
         block: int | None = None
         with path.open("rb") as file:
             for start, name in _entries(file):
                 if name.startswith(_NOTE):
-                    self._note(path, start, int(name[len(_NOTE) :]))
+                    noted_s = _number(file, start, name[len(_NOTE) :])
+                    self._note(path, noted_s, has_earlier=is_base or start > 0)
                     if self.is_over:
                         end = start
                         break
@@ -112,9 +113,9 @@ class _Cutting:
             raise InvalidRecord(message, name=path.name)
         return end if block is None else block
 
-    def _note(self, path: Path, start: int, noted_s: int) -> None:
-        if start > 0 and not self._is_noted:
-            # Commands before the first note are of some time until then.
+    def _note(self, path: Path, noted_s: int, *, has_earlier: bool) -> None:
+        if has_earlier and not self._is_noted:
+            # Commands before the first note are of some time until then, and so is all of a base.
             self._reach(path, noted_s)
         self._is_noted = True
         self.is_over = noted_s > self._at_s
@@ -130,18 +131,20 @@ class _Cutting:
             raise InvalidRecord(message, name=path.name)
 
 
-def _manifest(source: Path) -> list[tuple[str, str]]:
-    """Return the lines of files that are in use, with their names, in their order."""
+def _manifest(source: Path) -> list[tuple[str, str, bool]]:
+    """Return the lines of files that are in use, their names and whether they are the base."""
     try:
         text = (source / MANIFEST).read_text()
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise InvalidRecord(f"{source} has no append-only files: {error}", name="") from error
     found = []
     for line in text.splitlines():
         words = line.split()
         facts = dict(zip(words[::2], words[1::2], strict=False))
-        if facts.get("type") in ("b", "i"):
-            found.append((line, Path(facts["file"]).name))
+        if facts.get("type") in ("b", "i") and "file" in facts:
+            found.append((line, Path(facts["file"]).name, facts["type"] == "b"))
+    if not found:
+        raise InvalidRecord(f"{source} has no append-only files: its manifest lists none", name="")
     return found
 
 
@@ -169,19 +172,32 @@ def _entries(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             yield start, line.strip()
             continue
         if not line.startswith(b"*"):
-            raise InvalidRecord(f"{file.name} is damaged at byte {start}", name=file.name)
-        words = [_word(file) for _ in range(int(line[1:]))]
+            raise _damaged(file, start)
+        words = [_word(file, start) for _ in range(_number(file, start, line[1:]))]
         if None in words:
             return
-        yield start, (words[0] or b"").upper()
+        yield start, (words[0] if words and words[0] else b"").upper()
 
 
-def _word(file: IO[bytes]) -> bytes | None:
+def _number(file: IO[bytes], start: int, text: bytes) -> int:
+    """Return a number in the entry that starts there."""
+    if not text.strip().isdigit():
+        raise _damaged(file, start)
+    return int(text)
+
+
+def _damaged(file: IO[bytes], start: int) -> InvalidRecord:
+    return InvalidRecord(f"{file.name} is damaged at byte {start}", name=file.name)
+
+
+def _word(file: IO[bytes], start: int) -> bytes | None:
     """Return the next word of a command; None if it is not whole."""
     head = file.readline()
     if not head.endswith(b"\n"):
         return None
-    size = int(head[1:])
+    if not head.startswith(b"$"):
+        raise _damaged(file, start)
+    size = _number(file, start, head[1:])
     word = file.read(size + 2)
     return word[:size] if len(word) == size + 2 else None
 

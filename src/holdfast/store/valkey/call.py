@@ -281,8 +281,10 @@ class Caller:
 
     def _as_script(self, command: tuple[str | bytes, ...]) -> tuple[str | bytes, ...]:
         """Return the call of a function as that of a script, which needs no library."""
-        _, function, *rest = command
-        return ("EVAL", self._loader.script(str(function)), *rest)
+        verb, function, *rest = command
+        # One that only reads waits for no replica, as its function.
+        eval_verb = "EVAL_RO" if verb == "FCALL_RO" else "EVAL"
+        return (eval_verb, self._loader.script(str(function)), *rest)
 
     def _place(self, tag: str) -> str:
         """Return the part of a cluster that a call goes to: parts fail independently."""

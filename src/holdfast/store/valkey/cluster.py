@@ -19,7 +19,7 @@ from holdfast.store.valkey.wire import Address, Command, Dial, pack
 SLOTS = 16_384
 _MOST_REDIRECTS = 5
 #: Commands whose first key is their third argument.
-_SCRIPTS = frozenset({"FCALL", "FCALL_RO", "EVAL"})
+_SCRIPTS = frozenset({"FCALL", "FCALL_RO", "EVAL", "EVAL_RO"})
 #: Answers of a server that no longer has the slot, or cannot use it.
 _MOVING = ("CLUSTERDOWN", "READONLY", "MASTERDOWN")
 

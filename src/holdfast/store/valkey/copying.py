@@ -78,11 +78,15 @@ async def _running() -> AsyncIterator[Node]:
     node: Client | None = None
     try:
         url = StoreUrl(addresses=(("127.0.0.1", port),), password=password)
-        async with asyncio.timeout(_START_S):
-            while node is None:
-                with contextlib.suppress(StoreUnavailable):
-                    node = await Client.connect(url, timeout_ms=1_000, try_timeout_ms=60_000)
-                await asyncio.sleep(_POLL_S)
+        try:
+            async with asyncio.timeout(_START_S):
+                while node is None:
+                    with contextlib.suppress(StoreUnavailable):
+                        node = await Client.connect(url, timeout_ms=1_000, try_timeout_ms=60_000)
+                    await asyncio.sleep(_POLL_S)
+        except TimeoutError as error:
+            message = f"the server for the copy of the store does not start within {_START_S:g} s"
+            raise StoreUnavailable(message) from error
         yield node.primaries()[0]
     finally:
         if node is not None:

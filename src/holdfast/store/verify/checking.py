@@ -73,9 +73,11 @@ def check_entry(view: View, scope: str, key: str, member: bytes) -> Iterator[Dri
     """Check an entry of an index: it must be one of the places of its owner."""
     family, name = family_of(scope, key), key.partition(":")[2]
     found = view.member(key, member)
-    if family is None or family.owner is None or family.index is None or found is None:
+    if family is None or family.index is None or found is None:
         return
-    owner = family.owner(name, member, found)
+    if family.each is not None:
+        yield from family.each(view, member.decode())
+    owner = family.owner(name, member, found) if family.owner is not None else None
     if owner is None:
         return
     kind, thing = owner

@@ -42,6 +42,8 @@ _ACTED_ON = (
     *("woken", "blocker", "retry_at", "awaits", "since", "kept", "tail"),
     *("bond", "bonds", "listener", "listens"),
 )
+#: What is known of records with these marks nevertheless: limits, and the graph of a member.
+_KNOWN = {b"2": "limited", b"3": "graph"}
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
 #: itself, `claimed` the time of a claim that is not in the log yet.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -324,8 +326,10 @@ def _check_state(record: Record) -> Iterator[str]:
     """Check that the fields fit the state, and that the state vector follows from them."""
     state = State(record["state"].decode())
     must, must_not = _fields_of(state, record)
-    if record.get("plain") == b"1":
-        yield from (f"is plain with {name}" for name in _ACTED_ON if name in record)
+    if "plain" in record and record["plain"] != b"0":
+        known = _KNOWN.get(record["plain"])
+        acted_on = (name for name in _ACTED_ON if name in record and name != known)
+        yield from (f"is plain with {name}" for name in acted_on)
     yield from (f"is {state} without {name}" for name in must if name not in record)
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None

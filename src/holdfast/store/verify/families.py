@@ -38,6 +38,8 @@ class Family:
     owner: Owner | None = None
     #: The entries are things: check that each has all of its places.
     things: bool = False
+    #: What must hold for each entry.
+    each: Check | None = None
     #: The key is a thing: where it must be listed.
     places: Places | None = None
     #: What must hold within the key and what it owns.
@@ -53,11 +55,6 @@ def _child(view: View, child: str) -> Iterator[Entry]:
 
 def _ring(view: View, _: str) -> Iterator[Drift]:
     yield from in_record("the key ring", waits.ring_problems(view))
-
-
-def _groups(view: View, _: str) -> Iterator[Drift]:
-    for group in queues.groups_of(view):
-        yield from queues.group_drifts(view, group)
 
 
 #: The places of things, by kind.
@@ -321,7 +318,7 @@ _MESSAGE = _member("message")
 _QUEUE: dict[str, Family] = {
     **_free("queue", "dropped", "outbox", "sent", "inbox", "gone", "sweeps", "claim"),
     **_free("tally", "consumers", "clock", "meta", "ack"),
-    "groups": Family(check=_groups),
+    "groups": Family(index="zset", things=True, each=queues.group_drifts),
     "settled": Family(places=_queue_timer("settled")),
     "messages": Family(index="hash", owner=_MESSAGE, things=True),
     "bodies": _index("hash", _MESSAGE),

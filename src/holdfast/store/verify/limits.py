@@ -77,6 +77,7 @@ def budget_drifts(view: View, budget_id: str) -> Iterator[Drift]:
     held: dict[str, int] = defaultdict(int)
     names = [m[2:].decode() for m in view.value("timers") or {} if m.startswith(b"v:")]
     view.prefetch(("v", f"reservation:{name}", b"") for name in names)
+    _announce_chains(view, {name.split("|")[0] for name in names})
     for name in names:
         amounts = view.record(f"reservation:{name}") or {}
         if amounts and budget_id in _chain(view, name.split("|")[0]):
@@ -93,6 +94,14 @@ def budget_drifts(view: View, budget_id: str) -> Iterator[Drift]:
 
 def _reserved(budget: Record) -> set[str]:
     return {name[2:] for name in budget if name.startswith("r|")}
+
+
+def _announce_chains(view: View, budget_ids: set[str]) -> None:
+    """Announce the parents of all budgets, those of one depth together."""
+    for _ in range(_DEEPEST):
+        view.prefetch(("m", f"budget:{budget_id}", b"parent") for budget_id in budget_ids)
+        parents = (view.member(f"budget:{budget_id}", b"parent") for budget_id in budget_ids)
+        budget_ids = {parent.decode() for parent in parents if parent is not None}
 
 
 def _chain(view: View, budget_id: str) -> list[str]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
-from holdfast.store.verify.drifts import Drift, Entry, Kind
+from holdfast.store.verify.drifts import Drift, Entry, Kind, put, remove
 from holdfast.store.verify.view import View
 
-#: A group with more deliveries has those of its consumers not counted: that would take long.
+#: A group with more deliveries has those of its consumers not counted: that would take long. One
+#: with more messages with keys has their lines not examined.
 MOST_DELIVERIES = 5000
 #: Where a message of a group can be: in one of them. The first is right if it is in several.
 PLACES = ("flight", "retry", "blocked", "open")
@@ -65,9 +66,10 @@ def message_entries(view: View, message_id: str) -> Iterator[Entry]:
 
 
 def group_drifts(view: View, group: str) -> Iterator[Drift]:
-    """Count the deliveries of consumers, and compare what went in with what came out."""
+    """Count deliveries, compare what went in with what came out, and look who is first in lines."""
     if group == "":
         return
+    yield from _check_lines(view, group)
     yield from _check_consumers(view, group)
     yield from _check_tally(view, group)
 
@@ -166,6 +168,27 @@ def _in_fanout(view: View, member: bytes, rec: _Message, holding: int) -> Iterat
     yield Entry("arrivals", member, rec.position, optional=over or not awaited)
     if rec.ends is not None:
         yield Entry("ends", member, rec.ends, optional=True)
+
+
+def _check_lines(view: View, group: str) -> Iterator[Drift]:
+    """Check that the first message of each ordering key is offered, if none of them is busy."""
+    if view.size(f"lines:{group}") > MOST_DELIVERIES:
+        return
+    heads: dict[bytes, bytes] = {}
+    for line in sorted(view.value(f"lines:{group}") or {}):
+        key, _, member = line.split(b"\0", 2)
+        heads.setdefault(key, member)
+    blocked, busy = f"blocked:{group}", f"busy:{group}"
+    view.prefetch(
+        read for key, member in heads.items() for read in (("m", busy, key), ("m", blocked, member))
+    )
+    for key, member in heads.items():
+        rank = view.member(blocked, member)
+        if rank is not None and view.member(busy, key) is None:
+            text = f"has {member.decode()}, which is the first of its key and waits for nothing"
+            offer = Entry(f"open:{group}", member, rank)
+            repairs = (remove(blocked, member, "zset"), put(offer, "zset"))
+            yield Drift(Kind.WRONG, f"index {blocked}", text, repairs)
 
 
 def _check_consumers(view: View, group: str) -> Iterator[Drift]:

@@ -55,6 +55,7 @@ class Partition:
     async def mend(self, item: Item, *, counts: bool) -> tuple[list[Drift], list[Drift]]:
         """Repair an item, counts only if asked for; returns what was repaired, and what is left."""
         mended: list[Drift] = []
+        drifts: list[Drift] = []
         for _ in range(_TRIES):
             moment = await self._look([item])
             drifts = moment.drifts.get(item, [])
@@ -63,7 +64,8 @@ class Partition:
                 return mended, drifts
             if await self._repair(moment, curable):
                 mended += curable
-        return mended, []
+        # Other calls change it all the time.
+        return mended, drifts
 
     async def read(self, reads: Sequence[Read]) -> tuple[int, str, dict[Read, Any]]:
         """Return the time, a digest of all answers, and the answers."""
