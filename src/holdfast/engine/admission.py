@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -43,6 +44,10 @@ class _Plan(NamedTuple):
     budgets: list[tuple[str, list[LimitRef]]]
     #: In the order that every process uses.
     quotas: list[tuple[str, list[LimitRef]]]
+
+    def all_quotas(self) -> tuple[LimitRef, ...]:
+        """Return the quotas of all partitions."""
+        return tuple(quota for _, quotas in self.quotas for quota in quotas)
 
 
 #: Executions that follow each other and have the same limits.
@@ -129,7 +134,7 @@ class Admission:
         runs = groupby(grants, key=attrgetter("limits"))
         groups = [(self._plan(limits), list(members)) for limits, members in runs]
         held = await self._ask_budgets(groups)
-        return held | await self._ask_quotas(_without(groups, held))
+        return _touching(groups, held) | await self._ask_quotas(_without(groups, held))
 
     async def _ask_budgets(self, groups: Sequence[_Group]) -> dict[str, Verdict]:
         held: dict[str, Verdict] = {}
@@ -185,9 +190,7 @@ class Admission:
         except (HoldfastError, TimeoutError):
             # The partition may have admitted them, so report that they did not start.
             return {
-                grant.execution_id: _unreachable(
-                    plan.quotas[number][1][0], tuple(q for _, quotas in plan.quotas for q in quotas)
-                )
+                grant.execution_id: _unreachable(plan.quotas[number][1][0], plan.all_quotas())
                 for plan, members in asked
                 for grant in members
             }
@@ -214,6 +217,20 @@ def _without(groups: Sequence[_Group], held: Mapping[str, Verdict]) -> Sequence[
         (plan, [grant for grant in members if grant.execution_id not in held])
         for plan, members in groups
     ]
+
+
+def _touching(groups: Sequence[_Group], held: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Return the verdicts of budgets, with the quotas that may have admitted a lease before.
+
+    A claim that is repeated asks again, and a budget does not know whom it has let in.
+    """
+    told = dict(held)
+    for plan, members in groups if held else ():
+        quotas = plan.all_quotas()
+        for grant in members:
+            if quotas and grant.claim is not None and grant.execution_id in held:
+                told[grant.execution_id] = replace(held[grant.execution_id], touched=quotas)
+    return told
 
 
 def _unreachable(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:

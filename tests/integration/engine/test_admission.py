@@ -500,3 +500,19 @@ async def test_a_claim_that_is_repeated_meanwhile_gets_the_same(engine: Engine) 
     states = await _states(engine, ids)
     assert sorted(states) == [State.ACTIVE, State.ACTIVE, State.RATE_LIMITED]
     await other.close()
+
+
+async def test_a_lease_that_a_budget_voids_leaves_its_slots(engine: Engine) -> None:
+    """A repeated claim asks again; the budget may be used up since, the quota has let it in."""
+    await make_quota(engine.store)
+    await make_budget(engine.store)
+    one = await create_one(engine.store, quotas=("q",), budgets=("b",))
+    await claim_one_limited(engine, one, request="r")
+    await report(engine.store, 100)
+    assert await claim_all(engine, request="r") == []
+    assert await _states(engine, [one]) == [State.RATE_LIMITED]
+    await engine.courier.settle()
+    assert await _running(engine) == 0
+    await engine.cancel(one)
+    await engine.courier.settle()
+    assert await _running(engine) == 0
