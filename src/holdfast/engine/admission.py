@@ -150,7 +150,7 @@ class Admission:
                 async with asyncio.timeout(ASK_TIMEOUT_S):
                     answers = await self._store.budgets.admit(tag, items)
             except (HoldfastError, TimeoutError):
-                held.update((g.execution_id, _unreachable(budgets[0])) for g, budgets in pairs)
+                held.update((g.execution_id, _later(budgets[0])) for g, budgets in pairs)
                 return
             if not any(answers):
                 return
@@ -190,7 +190,7 @@ class Admission:
         except (HoldfastError, TimeoutError):
             # The partition may have admitted them, so report that they did not start.
             return {
-                grant.execution_id: _unreachable(plan.quotas[number][1][0], plan.all_quotas())
+                grant.execution_id: _later(plan.quotas[number][1][0], plan.all_quotas())
                 for plan, members in asked
                 for grant in members
             }
@@ -205,6 +205,10 @@ class Admission:
                 touched = tuple(quota for quotas in others for quota in quotas)
                 name, retry_at = answer
                 blocker = LimitRef.quota(name)
+                if retry_at == 0:
+                    # It does not stand in line, as one does that has the id of a forgotten one.
+                    held[execution_id] = _later(blocker, touched)
+                    continue
                 held[execution_id] = Verdict(blocker=blocker, retry_at=retry_at, touched=touched)
         return held
 
@@ -233,6 +237,6 @@ def _touching(groups: Sequence[_Group], held: Mapping[str, Verdict]) -> dict[str
     return told
 
 
-def _unreachable(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:
+def _later(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:
     after_ms = _ASK_AGAIN_MS + random.randrange(_ASK_AGAIN_MS)  # noqa: S311
     return Verdict(blocker=blocker, after_ms=after_ms, touched=touched)

@@ -516,3 +516,25 @@ async def test_a_lease_that_a_budget_voids_leaves_its_slots(engine: Engine) -> N
     await engine.cancel(one)
     await engine.courier.settle()
     assert await _running(engine) == 0
+
+
+@pytest.mark.parametrize("how", ["cancel", "death"])
+async def test_a_new_execution_with_the_id_of_a_forgotten_one_starts(
+    engine: Engine, clock: Clock, how: str
+) -> None:
+    """What voided an admission of the one before does not concern it."""
+    await make_quota(engine.store)
+    fields: dict[str, Any] = {"id": "job", "quotas": ("q",), "retention_ms": 1_000}
+    claim = await claim_one_limited(engine, await create_one(engine.store, **fields))
+    await _end(engine, clock, claim, how)
+    if how == "death":
+        claim = await claim_one_limited(engine, claim.id)
+        await _end(engine, clock, claim, "complete")
+    await engine.courier.carry_all()
+    await clock.advance_and_tick(1_000)
+    await create_one(engine.store, **fields)
+    claims = await claim_all(engine)
+    await clock.advance_and_tick(2_000)
+    claims += await claim_all(engine)
+    assert [claim.id for claim in claims] == ["job"]
+    assert await _running(engine) == 1
