@@ -10,9 +10,10 @@ import pytest
 from holdfast import App
 from holdfast.archive import Archive, Archiver, ArchiverSettings, set_archive
 from holdfast.engine import Engine
-from holdfast.errors import IdempotencyConflict, InvalidInput, InvalidRecord
+from holdfast.errors import ExecutionNotFound, IdempotencyConflict, InvalidInput, InvalidRecord
 from holdfast.fencing import FolderObjects
 from holdfast.model import references
+from holdfast.model.calls import Completion
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
@@ -168,6 +169,24 @@ async def test_an_input_that_cannot_be_fetched_costs_other_executions_nothing(
         with meanwhile(store.client, "hf_execution_delay", cancel):
             claims = await claimer.claim(3, 30_000)
     assert sorted(claim.id for claim in claims) == [ids[0], ids[2]]
+
+
+async def test_a_large_result_of_nobody_costs_other_results_nothing(offloading: Engine) -> None:
+    """Each of a batch is answered on its own."""
+    for _ in range(2):
+        await offloading.submit("k")
+    async with offloading.claimer(worker="w") as claimer:
+        first, second = await claimer.claim(2, 30_000)
+    answers = await offloading.executions.complete_many(
+        [
+            Completion(first.id, first.lease, LARGE),
+            Completion("unknown", first.lease, LARGE),
+            Completion(second.id, second.lease, b"1"),
+        ]
+    )
+    assert [type(answer) for answer in answers] == [type(None), ExecutionNotFound, type(None)]
+    assert await offloading.result(first.id) == LARGE
+    assert await offloading.result(second.id) == b"1"
 
 
 async def test_a_damaged_payload_is_refused(offloading: Engine, tmp_path: Path) -> None:
