@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine import Engine
+from holdfast.engine import Engine, admission
 from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.quotas import Quota
@@ -16,6 +16,7 @@ from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.fault_injection import meanwhile
 from tests.support.lifecycle import create_one, create_together
 from tests.support.limits import (
     claim_all,
@@ -538,3 +539,26 @@ async def test_a_new_execution_with_the_id_of_a_forgotten_one_starts(
     claims += await claim_all(engine)
     assert [claim.id for claim in claims] == ["job"]
     assert await _running(engine) == 1
+
+
+@pytest.mark.parametrize("late", ["first", "repetition"])
+async def test_a_call_that_asks_after_the_end_takes_no_slot(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """A claim is sent twice, and what one call hands out is done before the other asks."""
+    if late == "first":
+        monkeypatch.setattr(admission, "SLOW_MS", 0)
+    other = Engine(engine.store)
+    await make_quota(engine.store)
+    one = await create_one(engine.store, quotas=("q",))
+    early = await claim_all(other, request="r") if late == "repetition" else []
+
+    async def finish() -> None:
+        (claim,) = early or await claim_all(other, request="r")
+        await other.complete(one, claim.lease)
+        await other.courier.carry_all()
+
+    with meanwhile(engine.store.client, "hf_quota_admit", finish):
+        assert await claim_all(engine, request="r") == []
+    assert await _running(engine) == 0
+    await other.close()
