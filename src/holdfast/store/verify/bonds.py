@@ -50,7 +50,7 @@ def parent_drifts(view: View, parent: str) -> Iterator[Drift]:
         about, text = f"execution {parent}:", "has bound children, but its record does not say so"
         repairs = (
             ("HSET", f"x:{parent}", "bonds", "1"),
-            *([("HSET", f"x:{parent}", "plain", "0")] if record.get("plain") == b"1" else []),
+            *([("HSET", f"x:{parent}", "plain", "0")] if record.get("plain", b"0") != b"0" else []),
         )
         yield Drift(Kind.WRONG, about, text, repairs)
 
