@@ -14,14 +14,16 @@ partition that does not answer in time admits nothing.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
 from holdfast.engine.courier import Courier
-from holdfast.errors import HoldfastError
+from holdfast.errors import ExecutionNotFound, HoldfastError, LeaseLost
 from holdfast.model.executions import Claim, Lease
 from holdfast.model.ids import new_id
 from holdfast.model.limit_refs import LimitRef, parse_all
@@ -32,6 +34,8 @@ from holdfast.store.store import Store
 ASK_TIMEOUT_S = 2.0
 #: When to ask a partition again that did not answer.
 _ASK_AGAIN_MS = 1_000
+#: If asking takes longer, a repetition of the claim may have been served, and its work done.
+SLOW_MS = 200
 _MOST_REMEMBERED = 100_000
 
 _MOST_PLANS = 10_000
@@ -43,6 +47,10 @@ class _Plan(NamedTuple):
     budgets: list[tuple[str, list[LimitRef]]]
     #: In the order that every process uses.
     quotas: list[tuple[str, list[LimitRef]]]
+
+    def all_quotas(self) -> tuple[LimitRef, ...]:
+        """Return the quotas of all partitions."""
+        return tuple(quota for _, quotas in self.quotas for quota in quotas)
 
 
 #: Executions that follow each other and have the same limits.
@@ -68,8 +76,12 @@ class Admission:
             return claims, len(claims)
         looked_at = len(claims) + len(grants)
         held = await self._ask(grants)
-        leased = [grant.claim for grant in grants if grant.claim and grant.execution_id not in held]
-        if (asyncio.get_running_loop().time() - start) * 1000 >= wanted.lease_ms:
+        asked_ms = (asyncio.get_running_loop().time() - start) * 1000
+        leases = [grant for grant in grants if grant.claim and grant.execution_id not in held]
+        if leases and (asked_ms > SLOW_MS or any(lease.is_repeated for lease in leases)):
+            leases = await self._still_held(leases)
+        leased = [grant.claim for grant in leases if grant.claim]
+        if asked_ms >= wanted.lease_ms:
             # The leases may have expired, and what was admitted under them is released.
             leased = []
         claims += leased
@@ -92,6 +104,37 @@ class Admission:
             if any(verdict.touched for verdict in held.values()):
                 self._courier.poke(tag)
         return claims, looked_at
+
+    async def _still_held(self, grants: Sequence[Grant]) -> list[Grant]:
+        """Return those of these admitted leases that are held, and release the slots of others.
+
+        A holder that has ended its lease has released its slots, perhaps before this admission.
+        """
+        checks = (self._check(grant.claim) for grant in grants if grant.claim)
+        answers = zip(grants, await asyncio.gather(*checks), strict=True)
+        held: list[Grant] = []
+        for grant, is_held in answers:
+            if is_held:
+                held.append(grant)
+                continue
+            for tag, quotas in self._plan(grant.limits).quotas:
+                names = [quota.name for quota in quotas]
+                release = (grant.execution_id, str(grant.epoch), "1", names)
+                # If it fails, `verify` finds the slot; the other leases must not be lost.
+                with contextlib.suppress(HoldfastError):
+                    await self._store.quotas.release(tag, [release])
+                self._courier.poke(tag)
+        return held
+
+    async def _check(self, claim: Claim) -> bool:
+        try:
+            await self._store.leases.check(claim.id, claim.lease)
+        except (LeaseLost, ExecutionNotFound):
+            return False
+        except HoldfastError:
+            # The first call of its holder will tell.
+            return True
+        return True
 
     def _remember(self, admitted: Sequence[Claim]) -> None:
         # Budgets have nothing to give back.
@@ -129,7 +172,7 @@ class Admission:
         runs = groupby(grants, key=attrgetter("limits"))
         groups = [(self._plan(limits), list(members)) for limits, members in runs]
         held = await self._ask_budgets(groups)
-        return held | await self._ask_quotas(_without(groups, held))
+        return _touching(groups, held) | await self._ask_quotas(_without(groups, held))
 
     async def _ask_budgets(self, groups: Sequence[_Group]) -> dict[str, Verdict]:
         held: dict[str, Verdict] = {}
@@ -145,7 +188,7 @@ class Admission:
                 async with asyncio.timeout(ASK_TIMEOUT_S):
                     answers = await self._store.budgets.admit(tag, items)
             except (HoldfastError, TimeoutError):
-                held.update((g.execution_id, _unreachable(budgets[0])) for g, budgets in pairs)
+                held.update((g.execution_id, _later(budgets[0])) for g, budgets in pairs)
                 return
             if not any(answers):
                 return
@@ -185,9 +228,7 @@ class Admission:
         except (HoldfastError, TimeoutError):
             # The partition may have admitted them, so report that they did not start.
             return {
-                grant.execution_id: _unreachable(
-                    plan.quotas[number][1][0], tuple(q for _, quotas in plan.quotas for q in quotas)
-                )
+                grant.execution_id: _later(plan.quotas[number][1][0], plan.all_quotas())
                 for plan, members in asked
                 for grant in members
             }
@@ -202,6 +243,10 @@ class Admission:
                 touched = tuple(quota for quotas in others for quota in quotas)
                 name, retry_at = answer
                 blocker = LimitRef.quota(name)
+                if retry_at == 0:
+                    # It does not stand in line, as one does that has the id of a forgotten one.
+                    held[execution_id] = _later(blocker, touched)
+                    continue
                 held[execution_id] = Verdict(blocker=blocker, retry_at=retry_at, touched=touched)
         return held
 
@@ -216,6 +261,20 @@ def _without(groups: Sequence[_Group], held: Mapping[str, Verdict]) -> Sequence[
     ]
 
 
-def _unreachable(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:
+def _touching(groups: Sequence[_Group], held: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Return the verdicts of budgets, with the quotas that may have admitted a lease before.
+
+    A claim that is repeated asks again, and a budget does not know whom it has let in.
+    """
+    told = dict(held)
+    for plan, members in groups if held else ():
+        quotas = plan.all_quotas()
+        for grant in members:
+            if quotas and grant.claim is not None and grant.execution_id in held:
+                told[grant.execution_id] = replace(held[grant.execution_id], touched=quotas)
+    return told
+
+
+def _later(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:
     after_ms = _ASK_AGAIN_MS + random.randrange(_ASK_AGAIN_MS)  # noqa: S311
     return Verdict(blocker=blocker, after_ms=after_ms, touched=touched)

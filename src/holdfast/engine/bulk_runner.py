@@ -20,7 +20,14 @@ import msgspec
 from holdfast.concurrency import stop
 from holdfast.engine.courier import Courier
 from holdfast.engine.executions import Executions
-from holdfast.errors import Conflict, HoldfastError, InvalidInput, LeaseLost, NotFound
+from holdfast.errors import (
+    Conflict,
+    HoldfastError,
+    InvalidInput,
+    InvalidRecord,
+    LeaseLost,
+    NotFound,
+)
 from holdfast.model import checks
 from holdfast.model.bulk import KIND, LANE, Bulk, BulkAction, Errand, Refusal
 from holdfast.model.claims import Claimant
@@ -40,7 +47,7 @@ POLL_S = 15.0
 #: Executions of the same millisecond are as old as the bulk action.
 _BIRTH = timedelta(milliseconds=1)
 #: Errors that are an answer about an execution. After others, the page is repeated.
-_ANSWERS = (Conflict, NotFound, InvalidInput)
+_ANSWERS = (Conflict, NotFound, InvalidInput, InvalidRecord)
 
 
 class BulkRunner:

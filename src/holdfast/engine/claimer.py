@@ -81,6 +81,9 @@ class Claimer(api.Claimer):
         deadline = loop.time() + request.wait_ms / 1000
         if request.again:
             self._hopeful.update(self._rotation)
+            claims = [] if self._stopped else await self._held(request)
+            if claims or request.limit == 0:
+                return await self._payloads.open_claims(claims)
         while True:
             self._woken.clear()
             claims = [] if self._stopped else await self._ask(request)
@@ -96,6 +99,21 @@ class Claimer(api.Claimer):
         timeout_s = max(0.0, until - asyncio.get_running_loop().time())
         await first_of(*(event.wait() for event in events), timeout_s=timeout_s)
 
+    async def _held(self, request: ClaimRequest) -> list[Claim]:
+        """Return what an earlier call with this request has claimed, in whichever partitions."""
+        asked = (self._claim_in(tag, 0, request) for tag in list(self._rotation))
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        claims: list[Claim] = []
+        problem: BaseException | None = None
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                problem = answer
+            else:
+                claims += answer[0]
+        if problem is not None and not claims:
+            raise problem
+        return claims
+
     async def _ask(self, request: ClaimRequest) -> list[Claim]:
         now = asyncio.get_running_loop().time()
         if now >= self._next_poll:
@@ -109,6 +127,9 @@ class Claimer(api.Claimer):
             if tag not in self._hopeful:
                 continue
             wanted = request.limit - len(claims)
+            if wanted <= 0:
+                # A repeated call has got more than it asks for now.
+                break
             announced = self._announced[tag]
             if tag not in self._plentiful:
                 # Few executions may be ready: other claims of this process would find none.

@@ -169,16 +169,22 @@ class Executions(api.Executions):
         for item in items:
             item.check()
         stored = [await self._stored(item) for item in items]
-        answers = await self._store.executions.complete_many(stored)
+        good = [item for item in stored if isinstance(item, Completion)]
+        ended = iter(await self._store.executions.complete_many(good))
+        answers = [next(ended) if isinstance(item, Completion) else item for item in stored]
         for item, answer in zip(items, answers, strict=True):
             if answer is None:
                 self._admission.ended(item.execution_id, item.lease)
         return answers
 
-    async def _stored(self, item: Completion) -> Completion:
+    async def _stored(self, item: Completion) -> Completion | HoldfastError:
+        """Return an item with its result in stored form, or why that has none."""
         if len(item.result) <= references.LEAST_BYTES:
             return item
-        result = await self._payloads.store_result(item.execution_id, item.result)
+        try:
+            result = await self._payloads.store_result(item.execution_id, item.result)
+        except HoldfastError as error:
+            return error
         return item._replace(result=result)
 
     @override

@@ -118,7 +118,7 @@ class Quotas(Domain):
         """Admit executions to quotas of one partition.
 
         Returns None for each that all quotas admitted, else the quota that refused and when to
-        expect room.
+        expect room; 0 if its epoch is over, so that it must ask under a later one.
         """
         args = [request]
         for execution_id, epoch, limits in items:
@@ -127,7 +127,7 @@ class Quotas(Domain):
         if not any(flat):
             return [None] * len(items)
         return [
-            (name.decode(), int(at) if at else None) if name else None
+            (name.decode(), None if at == b"" else int(at)) if name else None
             for name, at in zip(flat[::2], flat[1::2], strict=True)
         ]
 

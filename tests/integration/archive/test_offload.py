@@ -10,11 +10,13 @@ import pytest
 from holdfast import App
 from holdfast.archive import Archive, Archiver, ArchiverSettings, set_archive
 from holdfast.engine import Engine
-from holdfast.errors import IdempotencyConflict, InvalidInput, InvalidRecord
+from holdfast.errors import ExecutionNotFound, IdempotencyConflict, InvalidInput, InvalidRecord
 from holdfast.fencing import FolderObjects
 from holdfast.model import references
+from holdfast.model.calls import Completion
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
+from holdfast.model.ids import new_id
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing import TestApp
@@ -22,6 +24,7 @@ from holdfast.testing.clock import Clock
 from holdfast.testing.plugin import holdfast_server, holdfast_store
 from holdfast.testing.stores import TestStore
 from tests.support.archives import end_retention
+from tests.support.fault_injection import meanwhile
 
 __all__ = ["holdfast_server", "holdfast_store"]
 
@@ -145,6 +148,45 @@ async def test_an_input_that_cannot_be_fetched_is_tried_again_later(
     hidden.rename(path)
     await clock.advance_and_tick(5_000)
     assert (await run_one(offloading, b"1")).lease.attempt == 0
+
+
+async def test_an_input_that_cannot_be_fetched_costs_other_executions_nothing(
+    offloading: Engine, tmp_path: Path
+) -> None:
+    """Even if its own execution was cancelled in the meantime, so that it cannot be delayed."""
+    root = new_id()
+    ids = [f"{root}~{n}" for n in range(3)]
+    for one, payload in zip(ids, (SMALL, LARGE, LARGE[:-1] + b'y"'), strict=True):
+        await offloading.submit("k", id=one, input=payload)
+    stored = await offloading.store.queries.input(ids[1])
+    (tmp_path / "objects" / references.decode(stored).key).unlink()
+    store = offloading.store
+
+    async def cancel() -> None:
+        await store.executions.cancel(ids[1], "")
+
+    async with offloading.claimer(worker="w") as claimer:
+        with meanwhile(store.client, "hf_execution_delay", cancel):
+            claims = await claimer.claim(3, 30_000)
+    assert sorted(claim.id for claim in claims) == [ids[0], ids[2]]
+
+
+async def test_a_large_result_of_nobody_costs_other_results_nothing(offloading: Engine) -> None:
+    """Each of a batch is answered on its own."""
+    for _ in range(2):
+        await offloading.submit("k")
+    async with offloading.claimer(worker="w") as claimer:
+        first, second = await claimer.claim(2, 30_000)
+    answers = await offloading.executions.complete_many(
+        [
+            Completion(first.id, first.lease, LARGE),
+            Completion("unknown", first.lease, LARGE),
+            Completion(second.id, second.lease, b"1"),
+        ]
+    )
+    assert [type(answer) for answer in answers] == [type(None), ExecutionNotFound, type(None)]
+    assert await offloading.result(first.id) == LARGE
+    assert await offloading.result(second.id) == b"1"
 
 
 async def test_a_damaged_payload_is_refused(offloading: Engine, tmp_path: Path) -> None:

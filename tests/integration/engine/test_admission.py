@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine import Engine
+from holdfast.engine import Engine, admission
 from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.quotas import Quota
@@ -16,6 +16,7 @@ from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.fault_injection import meanwhile
 from tests.support.lifecycle import create_one, create_together
 from tests.support.limits import (
     claim_all,
@@ -499,4 +500,65 @@ async def test_a_claim_that_is_repeated_meanwhile_gets_the_same(engine: Engine) 
     assert await _running(engine) == 2
     states = await _states(engine, ids)
     assert sorted(states) == [State.ACTIVE, State.ACTIVE, State.RATE_LIMITED]
+    await other.close()
+
+
+async def test_a_lease_that_a_budget_voids_leaves_its_slots(engine: Engine) -> None:
+    """A repeated claim asks again; the budget may be used up since, the quota has let it in."""
+    await make_quota(engine.store)
+    await make_budget(engine.store)
+    one = await create_one(engine.store, quotas=("q",), budgets=("b",))
+    await claim_one_limited(engine, one, request="r")
+    await report(engine.store, 100)
+    assert await claim_all(engine, request="r") == []
+    assert await _states(engine, [one]) == [State.RATE_LIMITED]
+    await engine.courier.settle()
+    assert await _running(engine) == 0
+    await engine.cancel(one)
+    await engine.courier.settle()
+    assert await _running(engine) == 0
+
+
+@pytest.mark.parametrize("how", ["cancel", "death"])
+async def test_a_new_execution_with_the_id_of_a_forgotten_one_starts(
+    engine: Engine, clock: Clock, how: str
+) -> None:
+    """What voided an admission of the one before does not concern it."""
+    await make_quota(engine.store)
+    fields: dict[str, Any] = {"id": "job", "quotas": ("q",), "retention_ms": 1_000}
+    claim = await claim_one_limited(engine, await create_one(engine.store, **fields))
+    await _end(engine, clock, claim, how)
+    if how == "death":
+        claim = await claim_one_limited(engine, claim.id)
+        await _end(engine, clock, claim, "complete")
+    await engine.courier.carry_all()
+    await clock.advance_and_tick(1_000)
+    await create_one(engine.store, **fields)
+    claims = await claim_all(engine)
+    await clock.advance_and_tick(2_000)
+    claims += await claim_all(engine)
+    assert [claim.id for claim in claims] == ["job"]
+    assert await _running(engine) == 1
+
+
+@pytest.mark.parametrize("late", ["first", "repetition"])
+async def test_a_call_that_asks_after_the_end_takes_no_slot(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """A claim is sent twice, and what one call hands out is done before the other asks."""
+    if late == "first":
+        monkeypatch.setattr(admission, "SLOW_MS", 0)
+    other = Engine(engine.store)
+    await make_quota(engine.store)
+    one = await create_one(engine.store, quotas=("q",))
+    early = await claim_all(other, request="r") if late == "repetition" else []
+
+    async def finish() -> None:
+        (claim,) = early or await claim_all(other, request="r")
+        await other.complete(one, claim.lease)
+        await other.courier.carry_all()
+
+    with meanwhile(engine.store.client, "hf_quota_admit", finish):
+        assert await claim_all(engine, request="r") == []
+    assert await _running(engine) == 0
     await other.close()

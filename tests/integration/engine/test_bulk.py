@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from holdfast.archive import set_archive
 from holdfast.engine import Engine
 from holdfast.engine.bulk_runner import LEASE_MS, BulkRunner
 from holdfast.errors import (
@@ -21,6 +23,7 @@ from holdfast.errors import (
     SelectionChanged,
     StoreUnavailable,
 )
+from holdfast.model import references
 from holdfast.model.bulk import KIND, LANE, Bulk, BulkAction, NewBulk
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.listing import Filter
@@ -296,3 +299,19 @@ def test_what_makes_no_sense_is_refused(fields: dict[str, Any], field: str) -> N
     with pytest.raises(InvalidInput) as refused:
         request(**fields)
     assert refused.value.context["field"] == field
+
+
+async def test_an_input_that_is_lost_stops_no_bulk_action(engine: Engine, tmp_path: Path) -> None:
+    """Its execution is refused, and the others are copied."""
+    await set_archive(engine.store, f"file://{tmp_path}", offload_bytes=2_000)
+    ids = await submitted(engine, 2)
+    payload = b'"' + b"x" * 5_000 + b'"'
+    (lost,) = await submitted(engine, 1, input=payload)
+    stored = await engine.store.queries.input(lost)
+    (tmp_path / "objects" / references.decode(stored).key).unlink()
+    await engine.bulk.start(request("resubmit", id="b"))
+    async with claimed(engine) as claim:
+        await runner_of(engine).carry_out(claim)
+    found = await engine.bulk.get("b")
+    assert (found.is_over, found.done, found.refused) == (True, len(ids), 1)
+    assert [(one.id, one.code) for one in found.refused_items] == [(lost, "invalid_record")]

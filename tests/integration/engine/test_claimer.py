@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import pytest
+
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import Engine, open_engine
 from holdfast.errors import StoreFault
@@ -16,6 +18,8 @@ from holdfast.model.partitions import partition_of
 from holdfast.store.valkey.wire import Command
 from holdfast.testing.polling import wait_for
 from tests.support.fault_injection import before_calls
+from tests.support.invariants import violations
+from tests.support.lifecycle import Dump
 
 
 async def _submit(engine: Engine, count: int, **fields: object) -> list[str]:
@@ -251,3 +255,40 @@ async def test_a_closed_claimer_listens_no_more(engine: Engine) -> None:
             pass
         assert len(handlers) == 2 * engine.store.partitions
     assert not handlers
+
+
+async def test_a_repeated_claim_gets_its_leases_from_all_partitions(engine: Engine) -> None:
+    """Whichever partition the repetition begins with; with a limit of 0 it gets nothing else."""
+    await _submit(engine, 60)
+    async with engine.executions.claimer(worker="w") as claimer:
+        first = await claimer.claim(20, 30_000, request="r")
+        for limit in (0, 20):
+            again = await claimer.claim(limit, 30_000, request="r", again=True)
+            assert sorted(one.id for one in again) == sorted(one.id for one in first)
+    others = await _claim_all(engine)
+    assert len(others) == 40
+    async with engine.executions.claimer(worker="w") as claimer:
+        calls = (claimer.claim(0, 30_000, ms, request="unknown", again=True) for ms in (0, 60_000))
+        async with asyncio.timeout(10):
+            assert await asyncio.gather(*calls) == [[], []]
+
+
+@pytest.mark.parametrize("tenants", [("a",), ("a", "b")])
+async def test_a_repetition_with_a_lower_limit_claims_no_more_than_that(
+    engine: Engine, dump: Dump, tenants: tuple[str, ...]
+) -> None:
+    """Even if it does not say that it is one, and there is work in every partition."""
+    for tenant in tenants:
+        await _submit(engine, 200, tenant=tenant)
+    found = []
+    for limit in (60, 1):
+        async with engine.executions.claimer(worker="w") as claimer:
+            claims = await claimer.claim(limit, 30_000, request="r")
+            found.append({claim.id for claim in claims})
+    assert len(found[1] - found[0]) <= 1
+    assert violations(dump()) == []
+
+
+async def _claim_all(engine: Engine) -> list[Claim]:
+    async with engine.executions.claimer(worker="other") as claimer:
+        return await claimer.claim(100, 30_000)

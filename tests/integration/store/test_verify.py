@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.engine import Engine
+from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.store.verify.checking import family_of, scope_of, violations
 from holdfast.store.verify.reading import Item, Partition
@@ -16,7 +17,8 @@ from holdfast.store.verify.walking import Found, Walk
 from holdfast.testing.clock import Clock
 from tests.support import full_store, queues
 from tests.support.briefs import plant
-from tests.support.lifecycle import Dump, claim_in, claim_one, create_one
+from tests.support.lifecycle import Dump, claim_in, claim_one, create_one, state_of
+from tests.support.limits import claim_one_limited, make_quota
 
 Contents = dict[str, Any]
 
@@ -287,3 +289,19 @@ async def test_a_message_whose_turn_it_is_can_be_read_again(engine: Engine) -> N
     assert "is the first of its key" in found.drift.text
     assert await verify(engine.store) == []
     assert await queues.payloads(engine, queue="w") == [b"2"]
+
+
+async def test_a_repaired_parent_with_limits_cancels_its_children(
+    engine: Engine, clock: Clock
+) -> None:
+    """Its record says again that its end concerns others."""
+    store = engine.store
+    await make_quota(store)
+    claim = await claim_one_limited(engine, await create_one(store, id="p", quotas=("q",)))
+    await create_one(store, id="p~0.1", on_parent_end="cancel")
+    await plant(store, "p", "plain", "2")
+    await store.client.call(["HDEL", f"{store.tag_of('p')}:x:p", "bonds"])
+    assert all(one.repaired for one in await verify(store, fix=True))
+    await engine.complete(claim.id, claim.lease)
+    await clock.advance_and_tick(0)
+    assert await state_of(store, "p~0.1") is State.CANCELLED

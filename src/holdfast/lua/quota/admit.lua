@@ -3,7 +3,7 @@
 --- @key tag the partition of quotas
 --- @arg request id of this call; repeated, it gets the same answer
 --- @arg items per item: execution, epoch, its quotas here, one per line
---- @ok per item: empty, or the quota that refused and when to expect room, or empty
+--- @ok per item: empty, or the quota that refused and when to expect room, or empty; 0: this epoch is over
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/limit/quota lib/limit/admitting
 
@@ -45,12 +45,15 @@ local function any_void(tag, args)
   return #voids > 0 and server.call('EXISTS', unpack(voids)) > 0
 end
 
+-- In place of a time, for an execution that does not stand in line.
+local OVER = 0
+
 --- Nil if admitted; else the quota that refused, and when it may have room.
 local function admit(tag, open, execution, epoch, names, now)
   for _, name in ipairs(names) do
     local q = open[name]
     local admits = not q or admitting.admits(tag, q, execution, epoch, now)
-    if admits == nil then return name, now end
+    if admits == nil then return name, OVER end
     if not admits then
       for _, other in ipairs(names) do
         if other ~= name and open[other] then admitting.renounce(tag, open[other], execution, now) end
@@ -90,7 +93,7 @@ local function admit_each(tag, args, open, lists, answers, now)
     local execution, epoch, names = args[i], args[i + 1], lists[args[i + 2]]
     local refused, retry_at
     if server.call('EXISTS', keys.void(tag, execution, epoch)) == 1 then
-      refused, retry_at = names[1], now
+      refused, retry_at = names[1], OVER
     else
       refused, retry_at = admit(tag, open, execution, epoch, names, now)
     end
