@@ -80,11 +80,14 @@ class Claimer(api.Claimer):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.wait_ms / 1000
         if request.again:
+            claims = await self._repeat(request)
+            if claims or not request.limit:
+                return await self._payloads.open_claims(claims)
             self._hopeful.update(self._rotation)
         while True:
             self._woken.clear()
-            claims = [] if self._stopped else await self._ask(request)
-            if claims or self._stopped or loop.time() >= deadline:
+            claims, is_spent = ([], False) if self._stopped else await self._ask(request)
+            if claims or is_spent or self._stopped or loop.time() >= deadline:
                 return await self._payloads.open_claims(claims)
             await self._wait(min(deadline, self._next_poll), given_up)
             if given_up is not None and given_up.is_set():
@@ -96,13 +99,19 @@ class Claimer(api.Claimer):
         timeout_s = max(0.0, until - asyncio.get_running_loop().time())
         await first_of(*(event.wait() for event in events), timeout_s=timeout_s)
 
-    async def _ask(self, request: ClaimRequest) -> list[Claim]:
+    async def _ask(self, request: ClaimRequest) -> tuple[list[Claim], bool]:
+        """Return leases, and whether the request gets no others from now on.
+
+        A partition answers a request by its caller's id once; an answer may hold executions that
+        their limits then refused.
+        """
         now = asyncio.get_running_loop().time()
         if now >= self._next_poll:
             self._hopeful.update(self._rotation)
             self._next_poll = now + self._poll_s
         claims: list[Claim] = []
         problem: HoldfastError | None = None
+        is_spent = False
         for _ in range(len(self._rotation)):
             tag = self._rotation[0]
             self._rotation.rotate(-1)
@@ -121,6 +130,7 @@ class Claimer(api.Claimer):
                 problem = error
                 continue
             claims += found
+            is_spent = is_spent or (looked_at > 0 and request.id is not None)
             if looked_at == wanted:
                 # There may be more work, for other claims of this process.
                 self._plentiful.add(tag)
@@ -130,6 +140,20 @@ class Claimer(api.Claimer):
             self._plentiful.discard(tag)
             if self._announced[tag] == announced:
                 self._hopeful.discard(tag)
+        if problem is not None and not claims:
+            raise problem
+        return claims, is_spent
+
+    async def _repeat(self, request: ClaimRequest) -> list[Claim]:
+        """Return what an earlier call with this id claimed, in whichever partitions."""
+        claims: list[Claim] = []
+        problem: HoldfastError | None = None
+        for tag in tuple(self._rotation):
+            try:
+                found, _ = await self._claim_in(tag, 0, request)
+                claims += found
+            except HoldfastError as error:
+                problem = error
         if problem is not None and not claims:
             raise problem
         return claims

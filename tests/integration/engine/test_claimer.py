@@ -251,3 +251,13 @@ async def test_a_closed_claimer_listens_no_more(engine: Engine) -> None:
             pass
         assert len(handlers) == 2 * engine.store.partitions
     assert not handlers
+
+
+async def test_a_repeated_claim_returns_the_leases_of_all_partitions(live: Engine) -> None:
+    """A worker that lost the answer gets them all, and no more than it asked for."""
+    await _submit(live, 200)
+    async with live.executions.claimer(worker="w") as claimer:
+        first = await claimer.claim(40, 30_000, request="r")
+        for limit in (40, 0):
+            again = await claimer.claim(limit, 30_000, request="r", again=True)
+            assert {claim.id for claim in again} == {claim.id for claim in first}
