@@ -7,6 +7,7 @@ setting is looked up at most every half minute, and only for payloads that may b
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -186,7 +187,9 @@ class Payloads:
                 payload = merge(payload, claim.passed, outcomes)
         except HoldfastError as error:
             log.warning("cannot read the input of %s: %s", claim.id, error)
-            await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
+            # It may have been cancelled; the leases of other claims must not be lost for that.
+            with contextlib.suppress(HoldfastError):
+                await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
             return None
         # A copy would cost more than all the rest, and nobody else has the claim yet.
         claim.input, claim.passed = payload, ()

@@ -22,6 +22,7 @@ from holdfast.testing.clock import Clock
 from holdfast.testing.plugin import holdfast_server, holdfast_store
 from holdfast.testing.stores import TestStore
 from tests.support.archives import end_retention
+from tests.support.fault_injection import meanwhile
 
 __all__ = ["holdfast_server", "holdfast_store"]
 
@@ -145,6 +146,20 @@ async def test_an_input_that_cannot_be_fetched_is_tried_again_later(
     hidden.rename(path)
     await clock.advance_and_tick(5_000)
     assert (await run_one(offloading, b"1")).lease.attempt == 0
+
+
+async def test_one_that_cannot_be_fetched_does_not_cost_the_claims_of_others(
+    offloading: Engine, store: Store, tmp_path: Path
+) -> None:
+    """Even if it was cancelled in the meantime, so that it cannot be delayed, either."""
+    lost = (await offloading.submit("k", input=LARGE)).id
+    other = (await offloading.submit("k", input=b"1")).id
+    (path,) = (tmp_path / "objects" / "payloads" / "default").iterdir()
+    path.unlink()
+    async with offloading.claimer(worker="w") as claimer:
+        with meanwhile(store.client, "hf_execution_delay", lambda: offloading.cancel(lost)):
+            claims = await claimer.claim(2, 30_000)
+    assert [claim.id for claim in claims] == [other]
 
 
 async def test_a_damaged_payload_is_refused(offloading: Engine, tmp_path: Path) -> None:
