@@ -321,7 +321,13 @@ class Worker:
                 self._start(claim)
             started += at_once
             before = loop.time()
-            await asyncio.sleep(0)
+            try:
+                await asyncio.sleep(0)
+            except asyncio.CancelledError:
+                # The worker is cancelled: attempts that have not begun return their leases.
+                for claim in claims[started:]:
+                    self._start(claim)
+                raise
             if loop.time() - before > _LONG_START_S:
                 self._at_once = max(1, self._at_once // 2)
             else:
