@@ -70,6 +70,22 @@ async def test_a_running_coroutine_is_cancelled(
     assert happened == ["cancelled", "cleaned up"]
 
 
+async def test_a_coroutine_is_cancelled_whose_execution_is_gone(app: App, working: Working) -> None:
+    """Retention may remove a cancelled execution before the next heartbeat."""
+    started = asyncio.Event()
+
+    @app.task(retention=0)
+    async def work() -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    async with working() as worker:
+        handle = await work.submit()
+        await started.wait()
+        await handle.cancel()
+        await idle(worker)
+
+
 async def test_a_coroutine_that_ignores_its_cancellation_changes_nothing(
     app: App, working: Working
 ) -> None:
