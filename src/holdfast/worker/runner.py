@@ -84,6 +84,8 @@ class Runner:
         self.parking: Parking = Parking(kept)
         #: The contexts of the running attempts, by execution and epoch.
         self.running: dict[tuple[str, int], Context] = {}
+        #: The worker returns all leases: no attempt begins any more.
+        self.released: bool = False
 
     async def close(self) -> None:
         """Drop the conversations that are kept, and close resources."""
@@ -103,6 +105,10 @@ class Runner:
                     kept = await self.parking.take(claim, claim.session.id)
                 if kept is None and claim.kept:
                     claim = await self._with_steps(claim)
+                if self.released:
+                    if kept is not None:
+                        self.parking.drop(kept)
+                    raise asyncio.CancelledError
                 context = self._context(task, claim, attempt) if kept is None else kept.chat
                 self.running[key] = context
                 if context.lines is not None:

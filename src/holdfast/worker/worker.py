@@ -118,7 +118,6 @@ class Worker:
         self._slots = Slots(settings.slots)
         self._draining = asyncio.Event()
         self._claimer: Claimer | None = None
-        self._releasing = False
         self._started = asyncio.Event()
         self._attempts: dict[tuple[str, int], asyncio.Task[None]] = {}
         #: How many executions are started at once.
@@ -143,7 +142,7 @@ class Worker:
 
     def release(self) -> None:
         """Stop immediately and return all leases; the executions continue elsewhere."""
-        self._releasing = True
+        self._runner.released = True
         self.drain()
         for context in list(self._runner.running.values()):
             context.released = True
@@ -348,7 +347,7 @@ class Worker:
         timeout_at = claim.timeout_at
         timer = None if timeout_at is None else self._end_in_time(claim, timeout_at)
         try:
-            if self._releasing:
+            if self._runner.released:
                 await self._give_back(claim)
             else:
                 await self._runner.run(claim, self._attempts[claim.key])
