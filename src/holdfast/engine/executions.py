@@ -166,14 +166,20 @@ class Executions(api.Executions):
 
     async def complete_many(self, items: Sequence[Completion]) -> list[HoldfastError | None]:
         """End executions with their results: None or an error for each, in order."""
-        for item in items:
-            item.check()
-        stored = [await self._stored(item) for item in items]
-        answers = await self._store.executions.complete_many(stored)
-        for item, answer in zip(items, answers, strict=True):
+        found: list[HoldfastError | None] = [None] * len(items)
+        stored: dict[int, Completion] = {}
+        for number, item in enumerate(items):
+            try:
+                item.check()
+                stored[number] = await self._stored(item)
+            except HoldfastError as error:
+                found[number] = error
+        answers = await self._store.executions.complete_many([*stored.values()])
+        for (number, item), answer in zip(stored.items(), answers, strict=True):
+            found[number] = answer
             if answer is None:
                 self._admission.ended(item.execution_id, item.lease)
-        return answers
+        return found
 
     async def _stored(self, item: Completion) -> Completion:
         if len(item.result) <= references.LEAST_BYTES:

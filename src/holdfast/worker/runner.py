@@ -170,18 +170,26 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - any error of a task ends only its attempt
             await self._failed(context, error)
         else:
-            await self._complete(claim, result, content_type, frames)
+            await self._complete(context, result, content_type, frames)
 
     async def _complete(
-        self, claim: Claim, result: bytes, content_type: str | None, frames: Sequence[NewFrame]
+        self,
+        context: Context,
+        result: bytes,
+        content_type: str | None,
+        frames: Sequence[NewFrame],
     ) -> None:
         """Record the result; in the meantime other code runs in the slot."""
+        claim = context.claim
         # Claiming the next before the end of one with a quota would find the quota used up.
         is_lent = not claim.quotas and self._slots.settle()
         try:
             await self._engine.complete(
                 claim.id, claim.lease, result, content_type=content_type, frames=frames
             )
+        except InvalidInput as error:
+            # Nothing was written, and nothing would be in a later attempt.
+            await self._failed(context, error)
         finally:
             if is_lent:
                 self._slots.settled()

@@ -10,9 +10,10 @@ import pytest
 from holdfast import App
 from holdfast.archive import Archive, Archiver, ArchiverSettings, set_archive
 from holdfast.engine import Engine
-from holdfast.errors import IdempotencyConflict, InvalidInput, InvalidRecord
+from holdfast.errors import ExecutionNotFound, IdempotencyConflict, InvalidInput, InvalidRecord
 from holdfast.fencing import FolderObjects
 from holdfast.model import references
+from holdfast.model.calls import Completion
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.states import State
@@ -215,3 +216,16 @@ async def test_tasks_do_not_notice(holdfast_store: TestStore, tmp_path: Path) ->
         assert await test.run(double, "ab" * 2_000) == "ab" * 4_000
     objects = FolderObjects(tmp_path)
     assert len([entry async for entry in objects.list("payloads/default/")]) == 2
+
+
+async def test_an_end_that_has_no_place_leaves_those_beside_it(offloading: Engine) -> None:
+    """Retention has removed one of the executions that end in one call."""
+    made = await offloading.submit("k")
+    async with offloading.claimer(worker="w") as claimer:
+        (claim,) = await claimer.claim(1, 30_000)
+    gone = Completion("01aaaaaaaaaaaaaaaaaa", claim.lease, LARGE)
+    answers = await offloading.executions.complete_many(
+        [gone, Completion(claim.id, claim.lease, b"1")]
+    )
+    assert [type(answer) for answer in answers] == [ExecutionNotFound, type(None)]
+    assert (await offloading.describe(made.id)).state is State.COMPLETED

@@ -393,3 +393,25 @@ async def test_a_far_worker_insists_on_an_end_while_a_part_of_the_store_is_away(
             await asyncio.gather(*(client.complete(one.id, one.lease, b"1") for one in claims))
         assert tries == 8
         assert {(await engine.describe(one.id)).state for one in claims} == {State.COMPLETED}
+
+
+async def test_a_result_that_the_store_refuses_fails_its_attempt_only(
+    app: App, working: Working
+) -> None:
+    """Those that are recorded in the same call do not suffer from it."""
+
+    @app.task
+    async def reserved() -> bytes:
+        return b"\x00hfs\x01"
+
+    @app.task
+    async def fine() -> int:
+        return 1
+
+    bad = await reserved.submit()
+    others = [await fine.submit() for _ in range(5)]
+    async with working(lease_ms=30_000):
+        for other in others:
+            assert await other.result(timeout=5) == 1
+        with pytest.raises(ExecutionFailed, match="reserved marker"):
+            await bad.result(timeout=5)
