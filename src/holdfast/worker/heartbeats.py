@@ -119,6 +119,9 @@ class Heartbeats:
                 self._register()
             except HoldfastError as error:
                 log.log(level(error), "heartbeat failed: %s", error)
+            except Exception:
+                # Without heartbeats the worker would lose every lease and not know it.
+                log.exception("heartbeat failed")
         self._leave()
 
     def _register(self) -> None:

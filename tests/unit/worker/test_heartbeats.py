@@ -104,3 +104,32 @@ async def test_leases_are_renewed_while_the_registry_is_away() -> None:
             await store.enough.wait()
     finally:
         await asyncio.to_thread(beating.stop)
+
+
+class Confused(SlowStore):
+    """A server before which something else answers, such as a proxy with a page."""
+
+    def renew(
+        self, held: Sequence[tuple[str, Lease]], lease_ms: int
+    ) -> list[datetime | HoldfastError]:
+        """Fail for a reason that no caller expects."""
+        del held, lease_ms
+        self.calls += 1
+        if self.calls == BEATS:
+            self._loop.call_soon_threadsafe(self.enough.set)
+        raise ValueError("not JSON")
+
+
+async def test_an_unknown_error_does_not_end_the_heartbeats() -> None:
+    """The worker would run on, and lose every lease."""
+    store = Confused()
+    beat = Beat(instance="w.1", worker="w", lanes=("default",), ttl_ms=30)
+    beating = heartbeats.Heartbeats(
+        store, beat, on_lost=lambda _claim, _why: None, on_drain=lambda: None
+    )
+    assert beating.start()
+    try:
+        async with asyncio.timeout(10):
+            await store.enough.wait()
+    finally:
+        await asyncio.to_thread(beating.stop)
