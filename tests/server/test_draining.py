@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import httpx
 
+from holdfast.errors import AlreadyTerminal
+from holdfast.model.states import State
 from holdfast.testing.polling import wait_for
 from tests.server.conftest import Site
 from tests.server.test_contract import submit
+from tests.support.fault_injection import meanwhile
 
 
 async def register(client: httpx.AsyncClient, *workers: str) -> None:
@@ -67,3 +71,20 @@ async def test_one_that_comes_back_works_again(anyone: httpx.AsyncClient) -> Non
     await anyone.delete("/v1/workers/w1")
     await register(anyone, "w1")
     assert len((await claim(anyone, "w1"))["claims"]) == 1
+
+
+async def test_one_that_ends_meanwhile_leaves_no_other_with_a_draining_worker(
+    site: Site, anyone: httpx.AsyncClient
+) -> None:
+    """All that it has claimed goes back at once."""
+    await register(anyone, "w1")
+    await site.engine.workers.drain("w1")
+    ended, other = [await submit(anyone) for _ in range(2)]
+
+    async def end() -> None:
+        with contextlib.suppress(AlreadyTerminal):
+            await site.engine.cancel(ended)
+
+    with meanwhile(site.engine.store.client, "hf_execution_delay", end):
+        assert await claim(anyone, "w1", max=2) == {"claims": [], "draining": True}
+    assert (await site.engine.describe(other)).state is State.WAITING

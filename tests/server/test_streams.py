@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
@@ -139,6 +140,18 @@ async def test_a_stream_is_followed_over_attempts_to_its_end(
     assert [(name, data) for _, name, data in rest] == [("end", {"state": "completed"})]
     wrong = await anyone.get(path, headers={**LIVE, "Last-Event-ID": "x"})
     assert code_of(wrong) == (422, "invalid_input")
+
+
+async def test_line_breaks_of_a_payload_do_not_break_its_event(anyone: httpx.AsyncClient) -> None:
+    """JSON that was written with line breaks is followed as any other."""
+    one = await submit(anyone)
+    held = (await claim(anyone))["lease"]
+    frame = '{"type": "json", "payload": {\n"a": 1,\r\n"b": 2}}'
+    body = f'{{"lease": {json.dumps(held)}, "frames": [{frame}]}}'
+    await anyone.post(f"/v1/executions/{one}/frames", content=body)
+    async with tail(anyone, f"/v1/executions/{one}/stream", **LIVE) as events:
+        ((_, _, data),) = await take(events, 1)
+    assert data["payload"] == {"a": 1, "b": 2}
 
 
 async def test_a_tenant_follows_so_many_at_once(site: Site, anyone: httpx.AsyncClient) -> None:

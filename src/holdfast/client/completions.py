@@ -11,6 +11,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.lines import Line
 from holdfast.model import payloads
 from holdfast.model.calls import Completion
+from holdfast.outages import will_pass
 from holdfast.tracing import current_traceparent
 
 _ITEMS_IN_CALL = 100
@@ -41,9 +42,11 @@ class Completions:
             except NotFound:
                 self._takes_many = False
             else:
-                if refusal is not None:
+                if refusal is None:
+                    return
+                if not will_pass(refusal):
                     raise refusal
-                return
+                # Others of the call were answered; by itself, this one is retried.
         body = {"lease": lease_body(item.lease), **completion_body(item.result, item.content_type)}
         await self._http.post(path("executions", item.execution_id, "complete"), body)
 

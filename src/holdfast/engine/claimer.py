@@ -80,14 +80,14 @@ class Claimer(api.Claimer):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.wait_ms / 1000
         if request.again:
-            self._hopeful.update(self._rotation)
-            claims = [] if self._stopped else await self._held(request)
+            claims = await self._held(request)
             if claims or request.limit == 0:
                 return await self._payloads.open_claims(claims)
+            self._hopeful.update(self._rotation)
         while True:
             self._woken.clear()
-            claims = [] if self._stopped else await self._ask(request)
-            if claims or self._stopped or loop.time() >= deadline:
+            claims, is_spent = ([], False) if self._stopped else await self._ask(request)
+            if claims or is_spent or self._stopped or loop.time() >= deadline:
                 return await self._payloads.open_claims(claims)
             await self._wait(min(deadline, self._next_poll), given_up)
             if given_up is not None and given_up.is_set():
@@ -99,28 +99,19 @@ class Claimer(api.Claimer):
         timeout_s = max(0.0, until - asyncio.get_running_loop().time())
         await first_of(*(event.wait() for event in events), timeout_s=timeout_s)
 
-    async def _held(self, request: ClaimRequest) -> list[Claim]:
-        """Return what an earlier call with this request has claimed, in whichever partitions."""
-        asked = (self._claim_in(tag, 0, request) for tag in list(self._rotation))
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        claims: list[Claim] = []
-        problem: BaseException | None = None
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                problem = answer
-            else:
-                claims += answer[0]
-        if problem is not None and not claims:
-            raise problem
-        return claims
+    async def _ask(self, request: ClaimRequest) -> tuple[list[Claim], bool]:
+        """Return leases, and whether the request gets no others from now on.
 
-    async def _ask(self, request: ClaimRequest) -> list[Claim]:
+        A partition answers a request by its caller's id once; an answer may hold executions that
+        their limits then refused.
+        """
         now = asyncio.get_running_loop().time()
         if now >= self._next_poll:
             self._hopeful.update(self._rotation)
             self._next_poll = now + self._poll_s
         claims: list[Claim] = []
         problem: HoldfastError | None = None
+        is_spent = False
         for _ in range(len(self._rotation)):
             tag = self._rotation[0]
             self._rotation.rotate(-1)
@@ -142,6 +133,7 @@ class Claimer(api.Claimer):
                 problem = error
                 continue
             claims += found
+            is_spent = is_spent or (looked_at > 0 and request.id is not None)
             if looked_at == wanted:
                 # There may be more work, for other claims of this process.
                 self._plentiful.add(tag)
@@ -153,6 +145,17 @@ class Claimer(api.Claimer):
                 self._hopeful.discard(tag)
         if problem is not None and not claims:
             raise problem
+        return claims, is_spent
+
+    async def _held(self, request: ClaimRequest) -> list[Claim]:
+        """Return what an earlier call with this request has claimed, in whichever partitions."""
+        asked = (self._claim_in(tag, 0, request) for tag in tuple(self._rotation))
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        problems = [answer for answer in answers if isinstance(answer, BaseException)]
+        found = [answer[0] for answer in answers if not isinstance(answer, BaseException)]
+        claims = [claim for some in found for claim in some]
+        if problems and not claims:
+            raise problems[0]
         return claims
 
     async def _claim_in(

@@ -166,8 +166,6 @@ class Executions(api.Executions):
 
     async def complete_many(self, items: Sequence[Completion]) -> list[HoldfastError | None]:
         """End executions with their results: None or an error for each, in order."""
-        for item in items:
-            item.check()
         stored = [await self._stored(item) for item in items]
         good = [item for item in stored if isinstance(item, Completion)]
         ended = iter(await self._store.executions.complete_many(good))
@@ -178,10 +176,11 @@ class Executions(api.Executions):
         return answers
 
     async def _stored(self, item: Completion) -> Completion | HoldfastError:
-        """Return an item with its result in stored form, or why that has none."""
-        if len(item.result) <= references.LEAST_BYTES:
-            return item
+        """Return an item with its result in stored form, or why it is refused."""
         try:
+            item.check()
+            if len(item.result) <= references.LEAST_BYTES:
+                return item
             result = await self._payloads.store_result(item.execution_id, item.result)
         except HoldfastError as error:
             return error

@@ -187,7 +187,7 @@ class Payloads:
                 payload = merge(payload, claim.passed, outcomes)
         except HoldfastError as error:
             log.warning("cannot read the input of %s: %s", claim.id, error)
-            # If that fails, too, its lease is over, or ends by itself; those of others must not.
+            # It may have been cancelled; the leases of other claims must not be lost for that.
             with contextlib.suppress(HoldfastError):
                 await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
             return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from holdfast.engine import Engine
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, LeaseLost
 from holdfast.model.executions import Claim
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -15,6 +16,14 @@ log: logging.Logger = logging.getLogger(__name__)
 #: After a longer claim, the registry is read again.
 _LOOK_AGAIN_S = 1.0
 _MOST_NOTED = 10_000
+
+
+async def give_back(engine: Engine, claims: Sequence[Claim]) -> None:
+    """Return the leases of a worker that does not get them, so that others have them at once."""
+    for one in claims:
+        # One that has ended in the meantime is no reason to keep those after it.
+        with contextlib.suppress(LeaseLost):
+            await engine.delay(one.id, one.lease, 0)
 
 
 class Draining:
@@ -49,8 +58,7 @@ class Draining:
             is_draining = await self._look(instance, tenant)
         if not is_draining:
             return claims, False
-        for one in claims:
-            await self._engine.delay(one.id, one.lease, 0)
+        await give_back(self._engine, claims)
         return [], True
 
     async def _look(self, instance: str, tenant: str | None) -> bool:

@@ -81,8 +81,9 @@ class Consumer:
         try:
             try:
                 item = self.execution(delivery)
-            except InvalidInput as error:
-                reason = " ".join(error.message.split())[: bounds.REASON_CHARS]
+            except Exception as error:  # noqa: BLE001 - types of the app check it, in any way
+                problem = error.message if isinstance(error, InvalidInput) else f"input: {error!r}"
+                reason = " ".join(problem.split())[: bounds.REASON_CHARS]
                 await engine.queues.reject(self.queue, delivery.handle, reason)
             else:
                 await engine.queues.ack(self.queue, delivery.handle, Submit(item))

@@ -104,9 +104,10 @@ class Context:
         self.released: bool = False
         #: The thread that runs a `def` task; those that the task starts have other numbers.
         self.code_thread: int | None = None
-        #: For a thread: set together with `lost`; the thread waits for it.
+        #: For threads: set together with `lost`; they wait for it.
         self.lost_event: threading.Event | None = None
-        self.waiting: concurrent.futures.Future[Any] | None = None
+        #: What the thread of a `def` task, and those that it has started, wait for.
+        self.waiting: set[concurrent.futures.Future[Any]] | None = None
 
     # Most tasks use few of these.
     versions = cached_property[Versions](lambda self: Versions(self.journal, self.record))
@@ -132,8 +133,9 @@ class Context:
         self.lost = True
         if self.lost_event is not None:
             self.lost_event.set()
-        if self.waiting is not None:
-            self.waiting.cancel()
+        # A copy: threads add to it and take from it.
+        for waiting in tuple(self.waiting or ()):
+            waiting.cancel()
 
     @property
     def id(self) -> str:

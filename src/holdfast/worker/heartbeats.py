@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from holdfast.api import Beats
-from holdfast.errors import HoldfastError, LeaseLost
+from holdfast.errors import ExecutionNotFound, HoldfastError, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.model.workers import Beat
 from holdfast.outages import level, will_pass
@@ -114,10 +114,14 @@ class Heartbeats:
         while not self._stop.wait(interval_s):
             self._check_loop()
             try:
-                self._register()
+                # First: they may be on other servers than the registry, which may be away.
                 self._renew()
+                self._register()
             except HoldfastError as error:
                 log.log(level(error), "heartbeat failed: %s", error)
+            except Exception:
+                # Without heartbeats the worker would lose every lease and not know it.
+                log.exception("heartbeat failed")
         self._leave()
 
     def _register(self) -> None:
@@ -133,7 +137,8 @@ class Heartbeats:
         leases = [(claim.id, claim.lease) for claim in held]
         answers = self._store.renew(leases, self._beat.ttl_ms)
         for claim, answer in zip(held, answers, strict=True):
-            if isinstance(answer, LeaseLost):
+            # It is gone if it was cancelled, and retention has removed it.
+            if isinstance(answer, LeaseLost | ExecutionNotFound):
                 self._loop.call_soon_threadsafe(self._on_lost, claim, str(answer))
 
     def _check_loop(self) -> None:

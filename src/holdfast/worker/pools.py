@@ -82,6 +82,8 @@ class ThreadPool:
             future, fn = self._work.get()
             with self._lock:
                 self._idle -= 1
+                # Work that came in between counted on this thread.
+                self._start_if_needed()
             if future.set_running_or_notify_cancel():
                 future.set_result(_outcome(fn))
 

@@ -84,6 +84,8 @@ class Runner:
         self.parking: Parking = Parking(kept)
         #: The contexts of the running attempts, by execution and epoch.
         self.running: dict[tuple[str, int], Context] = {}
+        #: The worker returns all leases: no attempt begins any more.
+        self.released: bool = False
 
     async def close(self) -> None:
         """Drop the conversations that are kept, and close resources."""
@@ -103,6 +105,10 @@ class Runner:
                     kept = await self.parking.take(claim, claim.session.id)
                 if kept is None and claim.kept:
                     claim = await self._with_steps(claim)
+                if self.released:
+                    if kept is not None:
+                        self.parking.drop(kept)
+                    raise asyncio.CancelledError
                 context = self._context(task, claim, attempt) if kept is None else kept.chat
                 self.running[key] = context
                 if context.lines is not None:
@@ -164,18 +170,26 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - any error of a task ends only its attempt
             await self._failed(context, error)
         else:
-            await self._complete(claim, result, content_type, frames)
+            await self._complete(context, result, content_type, frames)
 
     async def _complete(
-        self, claim: Claim, result: bytes, content_type: str | None, frames: Sequence[NewFrame]
+        self,
+        context: Context,
+        result: bytes,
+        content_type: str | None,
+        frames: Sequence[NewFrame],
     ) -> None:
         """Record the result; in the meantime other code runs in the slot."""
+        claim = context.claim
         # Claiming the next before the end of one with a quota would find the quota used up.
         is_lent = not claim.quotas and self._slots.settle()
         try:
             await self._engine.complete(
                 claim.id, claim.lease, result, content_type=content_type, frames=frames
             )
+        except InvalidInput as error:
+            # Nothing was written, and nothing would be in a later attempt.
+            await self._failed(context, error)
         finally:
             if is_lent:
                 self._slots.settled()

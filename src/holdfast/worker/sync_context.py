@@ -53,6 +53,7 @@ class SyncContext:
         self._threads = threads
         self._loop = loop
         self._lost = context.lost_event = threading.Event()
+        self._waiting = context.waiting = set[concurrent.futures.Future[Any]]()
         self.logger: logging.LoggerAdapter[logging.Logger] = context.logger
         #: The stream of the execution: output that others read while it runs.
         self.stream: SyncStream = SyncStream(context.stream, self._wait)
@@ -261,7 +262,7 @@ class SyncContext:
         if self._is_own_thread:
             coroutine = self._context.in_order(coroutine)
         waiting = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        self._context.waiting = waiting
+        self._waiting.add(waiting)
         try:
             self.check()
             return waiting.result()
@@ -269,4 +270,4 @@ class SyncContext:
             self.check()
             raise
         finally:
-            self._context.waiting = None
+            self._waiting.discard(waiting)

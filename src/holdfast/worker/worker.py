@@ -118,7 +118,6 @@ class Worker:
         self._slots = Slots(settings.slots)
         self._draining = asyncio.Event()
         self._claimer: Claimer | None = None
-        self._releasing = False
         self._started = asyncio.Event()
         self._attempts: dict[tuple[str, int], asyncio.Task[None]] = {}
         #: How many executions are started at once.
@@ -143,7 +142,7 @@ class Worker:
 
     def release(self) -> None:
         """Stop immediately and return all leases; the executions continue elsewhere."""
-        self._releasing = True
+        self._runner.released = True
         self.drain()
         for context in list(self._runner.running.values()):
             context.released = True
@@ -321,7 +320,13 @@ class Worker:
                 self._start(claim)
             started += at_once
             before = loop.time()
-            await asyncio.sleep(0)
+            try:
+                await asyncio.sleep(0)
+            except asyncio.CancelledError:
+                # The worker is cancelled: attempts that have not begun return their leases.
+                for claim in claims[started:]:
+                    self._start(claim)
+                raise
             if loop.time() - before > _LONG_START_S:
                 self._at_once = max(1, self._at_once // 2)
             else:
@@ -342,7 +347,7 @@ class Worker:
         timeout_at = claim.timeout_at
         timer = None if timeout_at is None else self._end_in_time(claim, timeout_at)
         try:
-            if self._releasing:
+            if self._runner.released:
                 await self._give_back(claim)
             else:
                 await self._runner.run(claim, self._attempts[claim.key])

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from functools import partial
 
 import pytest
@@ -287,6 +288,25 @@ async def test_a_repetition_with_a_lower_limit_claims_no_more_than_that(
             found.append({claim.id for claim in claims})
     assert len(found[1] - found[0]) <= 1
     assert violations(dump()) == []
+
+
+async def test_a_broken_partition_does_not_cost_a_worker_its_other_leases(real_url: str) -> None:
+    """Its heartbeats renew those of all other partitions."""
+    async with open_engine(f"{real_url}&partitions=16") as engine:
+        for _ in range(50):
+            await engine.submit("work")
+        async with engine.claimer(worker="w") as claimer:
+            claims = await claimer.claim(50, 30_000)
+        tag = engine.store.tag_of(claims[0].id)
+        await engine.store.client.call(["DEL", f"{tag}:timers"])
+        await engine.store.client.call(["SET", f"{tag}:timers", "broken"])
+        beats = engine.beats(timeout_s=5)
+        held = [(claim.id, claim.lease) for claim in claims]
+        answers = await asyncio.to_thread(beats.renew, held, 60_000)
+        await asyncio.to_thread(beats.close)
+        for claim, answer in zip(claims, answers, strict=True):
+            is_renewed = isinstance(answer, datetime)
+            assert is_renewed == (engine.store.tag_of(claim.id) != tag)
 
 
 async def _claim_all(engine: Engine) -> list[Claim]:

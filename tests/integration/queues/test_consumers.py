@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
+from pydantic import AfterValidator
 
 from holdfast import App, Context, WorkerSettings
 from holdfast.api import Engine
@@ -113,6 +115,30 @@ async def test_a_message_that_the_task_cannot_take_is_a_dead_letter(app: App) ->
         reasons = [d.message.dead_letter.reason for d in found if d.message.dead_letter]
         assert any("lines" in reason for reason in reasons)
         assert not await app.engine.count()
+
+
+def _broken(value: int) -> int:
+    """Check a value with a mistake, as an author may make one."""
+    return value // 0
+
+
+@pytest.mark.parametrize("payload", [b"[" * 100_000 + b"]" * 100_000, b"1"])
+async def test_a_message_that_cannot_be_checked_does_not_end_the_worker(
+    app: App, payload: bytes
+) -> None:
+    """It is a dead letter, and would otherwise end one worker after the other."""
+
+    @app.consumer("orders")
+    async def bill(order: Annotated[int, AfterValidator(_broken)]) -> None:
+        raise AssertionError(order)
+
+    async with app:
+        await app.queue("orders").define(dead_letter="dead")
+        await app.engine.queues.push("orders", payload)
+        async with app.worker():
+            (found,) = await app.engine.queues.read("dead", consumer="test", wait_ms=10_000)
+    assert found.message.dead_letter is not None
+    assert "Error" in found.message.dead_letter.reason
 
 
 async def test_a_consumer_takes_no_more_than_its_backlog(app: App) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from holdfast import App
@@ -9,7 +11,9 @@ from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, TaskError
 from holdfast.model import declared_limits
 from holdfast.model.findings import Level
+from holdfast.model.states import State
 from holdfast.testing import TestApp
+from holdfast.testing.polling import wait_for
 from tests.integration.worker.conftest import Working, near
 
 ALSO_OVER_HTTP = True
@@ -159,3 +163,23 @@ async def test_mistakes_are_refused_where_they_are_made(app: App) -> None:
         app.budget("llm", tokens=-1)
     with pytest.raises(InvalidInput, match="on_hard"):
         app.budget("llm", tokens=1, on_hard="explode")
+
+
+async def test_a_claim_gets_other_work_after_a_limit_held_some_back(
+    app: App, engine: Engine
+) -> None:
+    """It continues to wait, and hears of what is submitted later."""
+    await engine.quotas.create("one", max_concurrent=1)
+    async with app.engine.claimer(worker="w", lanes=["default"]) as claimer:
+        await engine.submit("work", quotas=["one"])
+        assert len(await claimer.claim(1, 30_000)) == 1
+        held = await engine.submit("work", quotas=["one"])
+        waiting = asyncio.ensure_future(claimer.claim(5, 30_000, wait_ms=20_000))
+
+        async def is_held() -> bool:
+            return (await engine.describe(held.id)).state is State.RATE_LIMITED
+
+        await wait_for(is_held)
+        other = await engine.submit("work")
+        (claim,) = await asyncio.wait_for(waiting, 10)
+        assert claim.id == other.id

@@ -70,6 +70,22 @@ async def test_a_running_coroutine_is_cancelled(
     assert happened == ["cancelled", "cleaned up"]
 
 
+async def test_a_coroutine_is_cancelled_whose_execution_is_gone(app: App, working: Working) -> None:
+    """Retention may remove a cancelled execution before the next heartbeat."""
+    started = asyncio.Event()
+
+    @app.task(retention=0)
+    async def work() -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    async with working() as worker:
+        handle = await work.submit()
+        await started.wait()
+        await handle.cancel()
+        await idle(worker)
+
+
 async def test_a_coroutine_that_ignores_its_cancellation_changes_nothing(
     app: App, working: Working
 ) -> None:
@@ -282,3 +298,40 @@ async def test_draining_waits_for_an_attempt_that_follows_a_late_one(
         loop.call_later(0.3, release_second.set)
     assert await handle.state() is State.COMPLETED
     assert await handle.result(timeout=5) == 2
+
+
+async def test_a_thread_that_waits_learns_it_although_another_one_calls(
+    app: App, working: Working
+) -> None:
+    """The wait for a child, which may take days, ends."""
+    submitted, called = threading.Event(), threading.Event()
+    happened: list[str] = []
+
+    @app.task(lane="none")
+    def child() -> None: ...
+
+    @app.task
+    def work(ctx: SyncContext) -> None:
+        handle = ctx.submit(child)
+
+        def report() -> None:
+            submitted.wait()
+            while not ctx._context.waiting:
+                time.sleep(0.005)
+            ctx.progress(1)
+            called.set()
+
+        threading.Thread(target=report).start()
+        submitted.set()
+        try:
+            ctx.result(handle)
+        except BaseException as error:
+            happened.append(type(error).__name__)
+            raise
+
+    async with working(lanes=("default",)) as worker:
+        handle = await work.submit()
+        assert await asyncio.to_thread(called.wait, 5)
+        await handle.cancel()
+        await idle(worker)
+    assert happened == ["AttemptLost"]

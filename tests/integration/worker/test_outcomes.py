@@ -11,11 +11,18 @@ from typing import Any
 import pytest
 
 from holdfast import App, Context, GiveUp, Retry, RetryPolicy, SyncContext, Task
-from holdfast.engine import Engine
+from holdfast.client import Client
+from holdfast.engine import Engine, open_engine
 from holdfast.errors import ExecutionFailed, NotSerializable
 from holdfast.model import bounds
 from holdfast.model.states import State
+from holdfast.server.run import serving
+from holdfast.server.settings import ServerSettings
+from holdfast.store.store import StoreSettings
+from holdfast.store.valkey import failures
+from holdfast.store.valkey.wire import Command
 from tests.integration.worker.conftest import Working, at_once
+from tests.support.fault_injection import before_calls
 
 #: The worker protocol must do for these what the store does.
 ALSO_OVER_HTTP = True
@@ -358,3 +365,53 @@ async def test_a_task_past_its_deadline_is_expired(app: App, working: Working) -
         with pytest.raises(ExecutionFailed) as failed:
             await handle.result(timeout=5)
     assert failed.value.context["state"] is State.EXPIRED
+
+
+async def test_a_far_worker_insists_on_an_end_while_a_part_of_the_store_is_away(
+    real_url: str,
+) -> None:
+    """As it does when the whole store is away; the ends that travel with it do not matter."""
+    settings = StoreSettings(call_timeout_ms=100)
+    async with (
+        open_engine(f"{real_url}&partitions=16", settings) as engine,
+        serving(engine, ServerSettings(port=0)) as (_, url),
+        Client(url) as client,
+    ):
+        for _ in range(20):
+            await engine.submit("work")
+        async with engine.claimer(worker="w") as claimer:
+            claims = await claimer.claim(20, 30_000)
+        away, tries = engine.store.tag_of(claims[0].id), 0
+
+        async def fail(command: Command) -> None:
+            nonlocal tries
+            if command[1] == "hf_execution_complete_all" and command[3] == away and tries < 8:
+                tries += 1
+                raise failures.not_sent("away")
+
+        with before_calls(engine.store.client, fail):
+            await asyncio.gather(*(client.complete(one.id, one.lease, b"1") for one in claims))
+        assert tries == 8
+        assert {(await engine.describe(one.id)).state for one in claims} == {State.COMPLETED}
+
+
+async def test_a_result_that_the_store_refuses_fails_its_attempt_only(
+    app: App, working: Working
+) -> None:
+    """Those that are recorded in the same call do not suffer from it."""
+
+    @app.task
+    async def reserved() -> bytes:
+        return b"\x00hfs\x01"
+
+    @app.task
+    async def fine() -> int:
+        return 1
+
+    bad = await reserved.submit()
+    others = [await fine.submit() for _ in range(5)]
+    async with working(lease_ms=30_000):
+        for other in others:
+            assert await other.result(timeout=5) == 1
+        with pytest.raises(ExecutionFailed, match="reserved marker"):
+            await bad.result(timeout=5)

@@ -8,10 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from holdfast import App, Chat, Context, OutgoingReply, WorkerSettings
+from holdfast.concurrency import stop
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound
+from holdfast.model.executions import Claim
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import SessionState
+from holdfast.model.states import State
 from holdfast.testing.polling import wait_for
 from holdfast.worker.outcomes import AttemptLost
 from holdfast.worker.worker import Worker
@@ -342,3 +345,32 @@ async def test_an_endless_task_continues_as_itself(app: App) -> None:
             return len(await app.engine.steps(handle.id)) == 1
 
         await wait_for(one_step)
+
+
+async def test_releasing_stops_a_turn_that_is_about_to_begin(
+    app: App, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks for its coroutine, or reads its journal: its code does not run any more."""
+    begun: list[str] = []
+
+    @app.conversation
+    async def thinker(chat: Chat) -> None:
+        begun.append(chat.id)
+        await asyncio.Event().wait()
+
+    worker = Worker(app, WorkerSettings(lease_ms=60_000))
+
+    async def take(_claim: Claim, _session: str) -> None:
+        worker.release()
+
+    monkeypatch.setattr(worker._runner.parking, "take", take)
+    running = asyncio.ensure_future(worker.run())
+    await worker.wait_started(running)
+    sending = asyncio.ensure_future(thinker.send("hello", user="ann", wait=30))
+    try:
+        await asyncio.wait_for(running, 5)
+    finally:
+        await stop(sending)
+    assert begun == []
+    (session,) = (await engine.list()).items
+    assert session.state is State.WAITING

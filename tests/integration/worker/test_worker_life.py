@@ -493,3 +493,21 @@ async def test_a_worker_that_can_no_longer_claim_ends_with_the_error(
     monkeypatch.setattr(worker, "_start_all", broken)
     with pytest.raises(RuntimeError, match="broken"):
         await asyncio.wait_for(worker.run(), 30)
+
+
+async def test_a_worker_that_is_cancelled_as_it_starts_executions_returns_all_leases(
+    app: App, engine: Engine
+) -> None:
+    """Also of those that it has not started yet."""
+
+    @app.task
+    async def work() -> None:
+        running.cancel()
+        await asyncio.Event().wait()
+
+    handles = [await work.submit() for _ in range(4)]
+    worker = Worker(app, WorkerSettings(lease_ms=30_000))
+    worker._at_once = 1
+    running = asyncio.ensure_future(worker.run())
+    await asyncio.wait([running])
+    assert [await handle.state() for handle in handles] == [State.WAITING] * 4

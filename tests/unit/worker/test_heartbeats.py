@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.model.executions import Lease
 from holdfast.model.workers import Beat
 from holdfast.worker import heartbeats
@@ -70,3 +70,66 @@ async def test_a_slow_store_is_no_blocked_event_loop(
             await store.enough.wait()
         await asyncio.to_thread(beating.stop)
     assert caplog.messages == []
+
+
+class BrokenRegistry(SlowStore):
+    """A store of which only the part with the registry of workers is away."""
+
+    def register_worker(self, beat: Beat) -> bool:
+        """Fail, except for the first time."""
+        del beat
+        self.calls += 1
+        if self.calls > 1:
+            raise StoreUnavailable("away")
+        return False
+
+    def renew(
+        self, held: Sequence[tuple[str, Lease]], lease_ms: int
+    ) -> list[datetime | HoldfastError]:
+        """Note that it was asked."""
+        self._loop.call_soon_threadsafe(self.enough.set)
+        return super().renew(held, lease_ms)
+
+
+async def test_leases_are_renewed_while_the_registry_is_away() -> None:
+    """On a cluster they may be on servers that are there."""
+    store = BrokenRegistry()
+    beat = Beat(instance="w.1", worker="w", lanes=("default",), ttl_ms=30)
+    beating = heartbeats.Heartbeats(
+        store, beat, on_lost=lambda _claim, _why: None, on_drain=lambda: None
+    )
+    assert beating.start()
+    try:
+        async with asyncio.timeout(10):
+            await store.enough.wait()
+    finally:
+        await asyncio.to_thread(beating.stop)
+
+
+class Confused(SlowStore):
+    """A server before which something else answers, such as a proxy with a page."""
+
+    def renew(
+        self, held: Sequence[tuple[str, Lease]], lease_ms: int
+    ) -> list[datetime | HoldfastError]:
+        """Fail for a reason that no caller expects."""
+        del held, lease_ms
+        self.calls += 1
+        if self.calls == BEATS:
+            self._loop.call_soon_threadsafe(self.enough.set)
+        raise ValueError("not JSON")
+
+
+async def test_an_unknown_error_does_not_end_the_heartbeats() -> None:
+    """The worker would run on, and lose every lease."""
+    store = Confused()
+    beat = Beat(instance="w.1", worker="w", lanes=("default",), ttl_ms=30)
+    beating = heartbeats.Heartbeats(
+        store, beat, on_lost=lambda _claim, _why: None, on_drain=lambda: None
+    )
+    assert beating.start()
+    try:
+        async with asyncio.timeout(10):
+            await store.enough.wait()
+    finally:
+        await asyncio.to_thread(beating.stop)

@@ -26,6 +26,7 @@ _LOOK_S = 1.0
 #: Clients reconnect this long after the server ended a stream.
 RETRY_MS = 1_000
 LAST_EVENT_ID = "last-event-id"
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,10 @@ class Sse:
     def encode(self, veil: Veil = CLEAR) -> bytes:
         """Return the event in wire format, as a caller sees it.
 
-        JSON has no line breaks, so it is one line of data.
+        It is one line of data: line breaks are only between the parts of payloads in JSON.
         """
         head = b"" if self.id is None else b"id: %b\n" % self.id.encode()
-        data = msgspec.json.encode(veil.over(self.data))
+        data = msgspec.json.encode(veil.over(self.data)).translate(_ONE_LINE)
         return head + b"event: %b\ndata: %b\n\n" % (self.event.encode(), data)
 
 

@@ -12,6 +12,7 @@ from holdfast.api import Claimer
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.model.executions import Claim
+from holdfast.server.draining import give_back
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.views.executions import ClaimsView, ClaimView
@@ -191,7 +192,6 @@ async def _claim_waiting(call: Call, claimer: Claimer, body: ClaimBody) -> list[
         )
     if claims and gone.is_set() and not call.services.closing.is_set() and body.request is None:
         # The caller is gone and cannot ask for the answer again: release the claims for others.
-        for claim in claims:
-            await call.engine.delay(claim.id, claim.lease, 0)
+        await give_back(call.engine, claims)
         return []
     return claims
