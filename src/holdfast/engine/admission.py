@@ -266,13 +266,13 @@ def _touching(groups: Sequence[_Group], held: Mapping[str, Verdict]) -> dict[str
 
     A claim that is repeated asks again, and a budget does not know whom it has let in.
     """
-    told = dict(held)
+    verdicts = dict(held)
     for plan, members in groups if held else ():
         quotas = plan.all_quotas()
         for grant in members:
             if quotas and grant.claim is not None and grant.execution_id in held:
-                told[grant.execution_id] = replace(held[grant.execution_id], touched=quotas)
-    return told
+                verdicts[grant.execution_id] = replace(held[grant.execution_id], touched=quotas)
+    return verdicts
 
 
 def _later(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:
