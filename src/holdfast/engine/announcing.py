@@ -21,7 +21,7 @@ import msgspec
 from holdfast.api.keyring import SigningKeys
 from holdfast.engine.executions import Executions
 from holdfast.engine.webhooks import Webhooks
-from holdfast.errors import HoldfastError, NotFound
+from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.model.claims import Claimant
 from holdfast.model.executions import Claim, Execution, Failure
 from holdfast.model.moments import to_ms
@@ -94,13 +94,17 @@ class Announcer:
 
     async def _send(self, poster: Poster, claim: Claim) -> dict[str, Any]:
         """Send a message and return what to record of it."""
-        # Every client can submit an execution of this kind, so nothing is taken from it but a name.
-        message = msgspec.json.decode(claim.input, type=Message)
+        from holdfast.engine.posting import NotDelivered  # noqa: PLC0415 - as above
+
         try:
+            # Every client can submit an execution of this kind, so only a name is taken from it.
+            message = msgspec.json.decode(claim.input, type=Message)
             if message.what == "waitpoint":
                 url, content = await self._opened(message, claim.tenant)
             else:
                 url, content = await self._ended(message.what, message, claim.tenant)
+        except (msgspec.DecodeError, UnicodeDecodeError, InvalidInput) as error:
+            raise NotDelivered(f"it is no message: {error}", again=False) from error
         except NotFound:
             return {"skipped": "it no longer exists"}
         except _Skipped as reason:

@@ -11,6 +11,7 @@ any other, and a failed one is a dead letter.
 from __future__ import annotations
 
 import binascii
+import hashlib
 import hmac
 import re
 from base64 import b64decode, b64encode
@@ -20,7 +21,7 @@ from typing import Literal
 import msgspec
 
 from holdfast.errors import InvalidToken
-from holdfast.model import checks
+from holdfast.model import bounds, checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.waitpoints import parse_waitpoint_id
@@ -33,6 +34,8 @@ POLICY = RetryPolicy(
 )
 #: A receiver refuses messages whose timestamp is further away than this.
 TOLERANCE_S = 300
+#: How much of a very long id a delivery keeps; it begins with the tenant.
+_STEM_CHARS = 200
 _PREFIX = "whsec_"
 _SECONDS = re.compile("[0-9]{1,16}")
 
@@ -58,13 +61,21 @@ def delivery(message: Message, tenant: str) -> NewExecution:
     return NewExecution(
         kind=KIND,
         lane=LANE,
-        id=delivery_id,
+        id=_fitting(delivery_id),
         tenant=tenant,
         input=msgspec.json.encode(message),
         retry=POLICY,
         check=False,
         unset=frozenset(),
     )
+
+
+def _fitting(delivery_id: str) -> str:
+    """Return the id of a delivery; that of what has a very long id is shortened."""
+    if len(delivery_id) <= bounds.ID_CHARS:
+        return delivery_id
+    digest = hashlib.blake2b(delivery_id.encode(), digest_size=16).hexdigest()
+    return f"{delivery_id[:_STEM_CHARS]}~~{digest}"
 
 
 def secret_of(signing_key: bytes, tenant: str) -> str:

@@ -400,3 +400,32 @@ async def test_a_task_declares_its_webhook(engine: Engine) -> None:
     assert (await engine.submit("work", **fields)).id == first.id
     with pytest.raises(IdempotencyConflict):
         await engine.submit("work", **{**fields, "on_end": "https://b.example/"})
+
+
+@pytest.mark.parametrize("given", [b'"no message"', b'{"what":"waitpoint","id":"nothing"}'])
+async def test_a_delivery_that_is_no_message_fails_and_others_are_delivered(
+    engine: Engine, receiver: Receiver, given: bytes
+) -> None:
+    """Every client can submit one, so it must not stop the announcer."""
+    await engine.submit(KIND, lane=LANE, id="wrong", input=given, check=False)
+    async with announcing(engine) as task:
+        failed = await ended(engine, "wrong")
+        assert not task.done()
+        await waiting(engine, asked(receiver))
+        await receiver.messages(1)
+    assert failed.state is State.FAILED
+    assert failed.attempts == 1
+
+
+@pytest.mark.parametrize("tenant", ["default", "acme"])
+async def test_the_end_of_an_execution_with_the_longest_id(
+    engine: Engine, receiver: Receiver, tenant: str
+) -> None:
+    """Its delivery has an id of its own, and the outbox of its partition does not stop."""
+    given = await engine.submit("work", id="x" * 256, tenant=tenant, on_end=receiver.url)
+    claim = await claim_one(engine.store, given.id)
+    await engine.complete(given.id, claim.lease, b"1")
+    await engine.courier.carry_all()
+    async with announcing(engine):
+        (message,) = await receiver.messages(1)
+    assert message["execution"]["id"] == given.id
