@@ -131,6 +131,10 @@ function quota.settle(tag, name, now)
   end
   local q = quota.open(tag, name, now)
   if not q then
+    -- Nothing would look at its other promises again.
+    for _, execution in ipairs(server.call('ZRANGE', keys.promises(tag, name), 0, -1)) do
+      quota.withdraw(tag, name, execution)
+    end
     server.call('ZREM', keys.timers(tag), 'q:' .. name)
     return
   end
