@@ -249,6 +249,19 @@ async def test_an_execution_that_is_submitted_during_an_erasure_keeps_its_input(
     assert proof.payloads is None
 
 
+async def test_a_payload_in_an_archive_that_was_set_a_moment_ago_is_read(
+    offloading: Engine, tmp_path: Path
+) -> None:
+    """Also by a process that still knows the one before."""
+    await offloading.submit("k", input=LARGE, id="first")
+    await set_archive(offloading.store, f"file://{tmp_path}/new", offload_bytes=2_000)
+    other = LARGE.replace(b"x", b"y")
+    await Engine(offloading.store).submit("k", input=other, id="second")
+    assert await offloading.input("second") == other
+    with pytest.raises(InvalidRecord):
+        await offloading.input("first")
+
+
 async def test_tasks_do_not_notice(holdfast_store: TestStore, tmp_path: Path) -> None:
     """Arguments and results of any size."""
     await set_archive(holdfast_store, f"file://{tmp_path}", offload_bytes=2_000)
