@@ -78,13 +78,17 @@ function quota.promote(tag, q, now)
   if q.waiting == 0 then server.call('SREM', keys.quota_queues(tag, quota.id(q.name)), q.name) end
 end
 
+--- The starts of one value of a tag are forgotten when nothing of it starts any more.
+function quota.keep_starts(tag, name, window)
+  server.call('PEXPIRE', keys.admissions(tag, name), window + 60000)
+end
+
 --- Write what was taken, and set the timer.
 function quota.close(tag, q, now)
   if q.size > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
   if q.size > 0 and q.most then
     server.call('ZADD', keys.admissions(tag, q.name), unpack(q.starts))
-    -- The starts of one value of a tag are forgotten when nothing of it starts any more.
-    server.call('PEXPIRE', keys.admissions(tag, q.name), q.window + 60000)
+    quota.keep_starts(tag, q.name, q.window)
   end
   quota.arm(tag, q, now)
 end
