@@ -184,7 +184,11 @@ class Archive:
         last: dict[str, tuple[int, int]] = {}
         repeated = set()
         for name, entry in entries_of(snapshot):
-            for line in (await self._index(name, entry)).lines:
+            try:
+                index = await self._index(name, entry)
+            except _Replaced as error:
+                raise _lost_race(name) from error
+            for line in index.lines:
                 if line.id in last:
                     repeated.add(line.id)
                 last[line.id] = max(last.get(line.id, (0, 0)), (line.born, line.run))
@@ -194,8 +198,7 @@ class Archive:
             try:
                 whole = await self.load(name, entry)
             except _Replaced as error:
-                message = "segments were replaced while the archive was read: start again"
-                raise LostRace(message, object=name) from error
+                raise _lost_race(name) from error
             for line, row in whole.rows():
                 newest = line.id not in repeated or last[line.id] == (line.born, line.run)
                 if newest and _matches(line, wanted):
@@ -281,6 +284,11 @@ def entries_of(snapshot: Snapshot | None) -> Iterator[tuple[str, Entry]]:
     for name, value in (snapshot.objects if snapshot else {}).items():
         if value.get("kind") == "segment":
             yield name, segment.entry_of(name, value)
+
+
+def _lost_race(name: str) -> LostRace:
+    message = "segments were replaced while the archive was read: start again"
+    return LostRace(message, object=name)
 
 
 def _later(line: Line, other: Line) -> bool:

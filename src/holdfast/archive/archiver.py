@@ -163,18 +163,21 @@ class Archiver:
         # Without a name, sessions of every tenant would be found.
         checks.name("tenant", tenant)
         checks.text("reason", reason, bounds.REASON_CHARS)
+
+        async def is_in_store() -> bool:
+            return bool(await self._store.queries.count(tenant))
+
         async with self.lease(wait_s=wait_s) as lease:
             writer = await self._archive.manifest.open(lease)
             await self._recover(writer)
             sessions = await self._erase_sessions(tenant)
-            in_store = await self._store.queries.count(tenant)
             return await erasure.erase(
                 self._archive,
                 writer,
                 tenant,
                 by=by,
                 reason=reason,
-                with_payloads=not in_store,
+                is_in_store=is_in_store,
                 sessions=sessions,
             )
 

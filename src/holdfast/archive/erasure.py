@@ -6,7 +6,7 @@ Then the old ones are deleted and verified as absent, and the manifest's audit l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,15 +49,17 @@ async def erase(
     *,
     by: str,
     reason: str,
-    with_payloads: bool,
+    is_in_store: Callable[[], Awaitable[bool]],
     sessions: int = 0,
 ) -> Erasure:
-    """Erase a tenant. No segment may be pending: `Archiver.erase_tenant` ensures that."""
+    """Erase a tenant, its payloads unless it `is_in_store` by then.
+
+    No segment may be pending: `Archiver.erase_tenant` ensures that.
+    """
     checks.name("tenant", tenant)
     checks.text("reason", reason, bounds.REASON_CHARS)
     add: dict[str, Any] = {}
-    replaced = []
-    executions = 0
+    replaced, executions = [], 0
     for name, entry in entries_of(writer.snapshot):
         if tenant in entry.tenants:
             builder = Builder()
@@ -86,14 +88,19 @@ async def erase(
     for name in drop:
         if await archive.manifest.get(name) is not None:
             raise BackendFailed(f"{name} still exists after it was deleted", maybe_done=True)
-    payloads = await _delete_payloads(archive, tenant) if with_payloads else None
+    payloads = await _delete_payloads(archive, tenant, is_in_store)
     confirmed = Erasure(**{**asdict(done), "payloads": payloads, "confirmed": True})
     await writer.commit(facts={"audit": _log(before, confirmed)})
     return confirmed
 
 
-async def _delete_payloads(archive: Archive, tenant: str) -> int:
+async def _delete_payloads(
+    archive: Archive, tenant: str, is_in_store: Callable[[], Awaitable[bool]]
+) -> int | None:
     names = [entry.key async for entry in archive.objects.list(references.prefix_of(tenant))]
+    # Only now: executions may have been submitted since the erasure began, which takes a while.
+    if await is_in_store():
+        return None
     for name in names:
         await archive.objects.delete(name)
     return len(names)

@@ -130,7 +130,14 @@ class Payloads:
         if place is None:
             message = "a payload is in an archive that this store no longer uses"
             raise InvalidRecord(message)
-        return await fetch(place.objects, payload)
+        try:
+            return await fetch(place.objects, payload)
+        except InvalidRecord:
+            # It may be in an archive that was set since the last look.
+            newer = await self._find(again=True)
+            if newer is None or newer.url == place.url:
+                raise
+            return await fetch(newer.objects, payload)
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input of an execution."""

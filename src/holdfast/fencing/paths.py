@@ -35,7 +35,8 @@ def data(key: str, token: Token, nonce: str, suffix: str) -> str:
     return f"{data_prefix(key)}{token.term:016x}-{token.generation:016x}-{nonce}{suffix}"
 
 
-def token_of(name: str) -> Token | None:
-    """Return the token in the name of a data object, None if it is not one."""
-    match = _DATA_NAME.fullmatch(name.rsplit("/", 1)[-1])
+def token_of(key: str, name: str) -> Token | None:
+    """Return the token in the name of a data object of this key, None if it is not one."""
+    # A key may start with another one, such as `a/b` with `a`, whose objects stay apart.
+    match = _DATA_NAME.fullmatch(name.removeprefix(data_prefix(key)))
     return Token(int(match[1], 16), int(match[2], 16)) if match else None

@@ -158,7 +158,7 @@ class ManifestWriter:
         self._check()
         doomed = set(self.snapshot.dropped) - self._gone
         async for entry in self._manifest.store.list(paths.data_prefix(self._manifest.key)):
-            token = paths.token_of(entry.key)
+            token = paths.token_of(self._manifest.key, entry.key)
             left_behind = token is not None and token < self._authority.token
             if left_behind and entry.key not in self.snapshot.objects:
                 doomed.add(entry.key)

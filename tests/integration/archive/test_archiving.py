@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.archive import Archive, Archiver, ArchiverSettings, audit_log
 from holdfast.engine import Engine
-from holdfast.errors import ExecutionNotFound, Held, InvalidInput, InvalidRecord
+from holdfast.errors import ExecutionNotFound, Held, InvalidInput, InvalidRecord, LostRace
 from holdfast.fencing import FolderObjects, MemoryObjects, WriterLease
 from holdfast.model import exports
 from holdfast.model.exports import Exported
@@ -251,6 +251,26 @@ async def test_a_reader_survives_that_segments_are_replaced(archiving: Store, cl
     assert (await archive.get(execution_id)).id == execution_id
     with pytest.raises(ExecutionNotFound):
         await archive.get(other)
+
+
+async def test_reading_segments_that_are_replaced_meanwhile_is_a_lost_race(
+    archiving: Store, clock: Clock, tmp_path: Path
+) -> None:
+    """Whether its index is missing first, or the whole of it."""
+    objects = FolderObjects(tmp_path)
+    await live(archiving, clock, 0)
+    await end_retention(archiving, clock)
+    await Archiver(archiving, objects, SMALL).run_once()
+    archive = Archive(objects)
+    for known in (True, False):
+        if known:
+            await archive.page()
+        else:
+            archive = Archive(objects)
+        for name in [name async for name in _names(objects)]:
+            await objects.delete(name)
+        with pytest.raises(LostRace):
+            [row async for row in archive.rows()]
 
 
 async def test_erasing_a_tenant_leaves_nothing_and_a_proof(

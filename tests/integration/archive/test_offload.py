@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from holdfast.archive import Archive, Archiver, ArchiverSettings, set_archive
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound, IdempotencyConflict, InvalidInput, InvalidRecord
 from holdfast.fencing import FolderObjects
+from holdfast.fencing.objects import Entry
 from holdfast.model import references
 from holdfast.model.calls import Completion
 from holdfast.model.executions import NewExecution
@@ -227,6 +229,37 @@ async def test_the_archive_reads_them_and_an_erasure_deletes_them(
     assert (await archiver.erase_tenant("a", by="ops")).payloads == 1
     assert (await archiver.erase_tenant("b", by="ops")).payloads is None
     assert [entry.key.split("/")[1] async for entry in objects.list("payloads/")] == ["b"]
+
+
+async def test_an_execution_that_is_submitted_during_an_erasure_keeps_its_input(
+    offloading: Engine, tmp_path: Path
+) -> None:
+    """Just before the payloads of the tenant are listed: then they stay."""
+
+    class Objects(FolderObjects):
+        async def list(self, prefix: str) -> AsyncIterator[Entry]:
+            if prefix == references.prefix_of("a"):
+                await offloading.submit("k", input=LARGE, tenant="a", id="late")
+            async for entry in super().list(prefix):
+                yield entry
+
+    archiver = Archiver(offloading.store, Objects(tmp_path), SETTINGS)
+    proof = await archiver.erase_tenant("a", by="ops")
+    assert await offloading.input("a=late") == LARGE
+    assert proof.payloads is None
+
+
+async def test_a_payload_in_an_archive_that_was_set_a_moment_ago_is_read(
+    offloading: Engine, tmp_path: Path
+) -> None:
+    """Also by a process that still knows the one before."""
+    await offloading.submit("k", input=LARGE, id="first")
+    await set_archive(offloading.store, f"file://{tmp_path}/new", offload_bytes=2_000)
+    other = LARGE.replace(b"x", b"y")
+    await Engine(offloading.store).submit("k", input=other, id="second")
+    assert await offloading.input("second") == other
+    with pytest.raises(InvalidRecord):
+        await offloading.input("first")
 
 
 async def test_tasks_do_not_notice(holdfast_store: TestStore, tmp_path: Path) -> None:

@@ -154,6 +154,21 @@ async def test_l17_collection_spares_what_may_still_become_real() -> None:
     assert sorted(left) == sorted([kept, coming, f"objects/{KEY}/somebody's file"])
 
 
+async def test_collection_spares_the_objects_of_keys_that_start_with_this_one() -> None:
+    """The data objects of `a/b` are listed under those of `a`, but another manifest names them."""
+    objects = MemoryObjects()
+    inner, outer = f"{KEY}/inner", KEY
+    async with WriterLease(objects, inner) as lease:
+        writer = await FencedManifest(objects, inner).open(lease)
+        real = await writer.put(b"real")
+        await writer.commit(add={real: {}})
+    for _ in range(2):
+        async with WriterLease(objects, outer) as lease:
+            writer = await FencedManifest(objects, outer).open(lease)
+            assert await writer.collect() == []
+    assert await FencedManifest(objects, inner).get(real) == b"real"
+
+
 async def test_a_dropped_object_never_becomes_real_again() -> None:
     """Its name may be deleted at any time."""
     objects = MemoryObjects()

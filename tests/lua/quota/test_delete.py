@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from tests.support.lifecycle import Dump
 from tests.support.limits import admit, make_quota, release, woken
 
 
@@ -49,3 +51,23 @@ async def test_deleting_twice_is_no_error_of_the_store(store: Store) -> None:
     await make_quota(store)
     assert await store.quotas.delete("q") is True
     assert await store.quotas.delete("q") is False
+
+
+async def test_promises_of_different_ends_leave_nothing(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """The timer rings for the first one; then no other is ever looked at."""
+    before = set(dump())
+    await make_quota(store, max_concurrent=2)
+    for name in ("a", "b", "c", "d"):
+        await admit(store, name)
+    await release(store, "a")
+    await clock.advance(5_000)
+    await release(store, "b")
+    await store.quotas.delete("q")
+    tag = store.quota_tag("q")
+    await store.outboxes.clear(tag, await store.outboxes.read(tag))
+    for _ in range(4):
+        await clock.advance_and_tick(6_000)
+    left = set(dump()) - before
+    assert not {key for key in left if ":promises:" in str(key) or ":waits:" in str(key)}

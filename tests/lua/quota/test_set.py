@@ -42,3 +42,12 @@ async def test_limits_are_replaced(store: Store) -> None:
 async def test_an_unknown_quota_is_refused(store: Store, dump: Dump) -> None:
     """It is not created by the way."""
     await refused(store.quotas.set("none", None, None, 1), QuotaNotFound, dump, id="none")
+
+
+async def test_starts_are_kept_as_long_as_a_longer_window(store: Store) -> None:
+    """Those that were made before the change count in it, though no other start follows."""
+    await make_quota(store, max_per_window=2, window_ms=1_000)
+    await admit(store, "a")
+    await store.quotas.set("q", 3_600_000, 2, None)
+    left_ms = await store.client.call(["PTTL", f"{store.quota_tag('q')}:admissions:q"])
+    assert left_ms > 3_600_000

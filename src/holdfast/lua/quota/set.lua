@@ -20,6 +20,10 @@ local function run(tag, args)
       server.call('HSET', key, name, args[i + 1])
     end
   end
-  for _, name in ipairs(server.call('SMEMBERS', keys.quota_queues(tag, id))) do quota.settle(tag, name, now) end
+  if args[2] ~= '' then quota.keep_starts(tag, id, tonumber(args[2])) end
+  for _, name in ipairs(server.call('SMEMBERS', keys.quota_queues(tag, id))) do
+    if args[2] ~= '' then quota.keep_starts(tag, name, tonumber(args[2])) end
+    quota.settle(tag, name, now)
+  end
   return { 'ok' }
 end

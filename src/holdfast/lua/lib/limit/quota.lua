@@ -78,13 +78,17 @@ function quota.promote(tag, q, now)
   if q.waiting == 0 then server.call('SREM', keys.quota_queues(tag, quota.id(q.name)), q.name) end
 end
 
+--- The starts of one value of a tag are forgotten when nothing of it starts any more.
+function quota.keep_starts(tag, name, window)
+  server.call('PEXPIRE', keys.admissions(tag, name), window + 60000)
+end
+
 --- Write what was taken, and set the timer.
 function quota.close(tag, q, now)
   if q.size > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
   if q.size > 0 and q.most then
     server.call('ZADD', keys.admissions(tag, q.name), unpack(q.starts))
-    -- The starts of one value of a tag are forgotten when nothing of it starts any more.
-    server.call('PEXPIRE', keys.admissions(tag, q.name), q.window + 60000)
+    quota.keep_starts(tag, q.name, q.window)
   end
   quota.arm(tag, q, now)
 end
@@ -131,6 +135,10 @@ function quota.settle(tag, name, now)
   end
   local q = quota.open(tag, name, now)
   if not q then
+    -- Nothing would look at its other promises again.
+    for _, execution in ipairs(server.call('ZRANGE', keys.promises(tag, name), 0, -1)) do
+      quota.withdraw(tag, name, execution)
+    end
     server.call('ZREM', keys.timers(tag), 'q:' .. name)
     return
   end
