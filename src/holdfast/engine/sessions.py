@@ -149,9 +149,12 @@ class Sessions(api.Sessions):
         if execution is None:
             state, done = "responded", True
         else:
-            # Another execution may have begun, after this message was answered.
-            done = session.turn > turn or (
-                session.turn == turn and session.state is not SessionState.RUNNING
+            # Another execution may have begun, after this message was answered. Without one, what
+            # was not received was dropped.
+            done = (
+                session.turn > turn
+                or session.execution is None
+                or (session.turn == turn and session.state is not SessionState.RUNNING)
             )
             state = await self._state(execution, session)
         return TurnAnswer(

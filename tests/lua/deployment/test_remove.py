@@ -12,9 +12,11 @@ from holdfast.errors import (
 )
 from holdfast.model.deployments import DeploymentRef
 from holdfast.model.revisions import Lifecycle
+from holdfast.model.rollouts import given_up
 from holdfast.store.store import Store
 from tests.support.deployments import create, described, route, stage
 from tests.support.lifecycle import Dump, refused
+from tests.support.rollouts import released, started
 
 SERVED = (Lifecycle.WARMING, Lifecycle.READY, Lifecycle.DRAINING)
 
@@ -62,3 +64,20 @@ async def test_without_a_tenant_the_name_must_mean_one(store: Store, dump: Dump)
         await create(store, tenant=tenant)
     call = store.deployments.remove(DeploymentRef(env="local", id="talk"))
     await refused(call, AmbiguousDeployment, dump, id="talk", env="local")
+
+
+async def test_rollouts_go_with_their_deployment(store: Store, dump: Dump) -> None:
+    """Otherwise the next deployment of the name would be in one of them."""
+    ref = await released(store)
+    first = await started(store, ref)
+    await store.rollouts.move(first, given_up(first, first.step_at, "no"), "c1")
+    await started(store, ref, "r2")
+    await route(store, ref)
+    for revision in ("blue", "green"):
+        await store.deployments.move(ref, revision, Lifecycle.DRAINING)
+        await store.deployments.move(ref, revision, Lifecycle.INACTIVE)
+    await store.deployments.remove(ref)
+    assert [key for key in dump() if "rol" in key] == []
+    await released(store)
+    assert (await store.rollouts.page(ref, 10))[1] == []
+    assert (await started(store, ref, "r2")).id == "r2"

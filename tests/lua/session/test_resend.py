@@ -96,3 +96,17 @@ async def test_a_repeated_call_gets_the_first_answer(store: Store, dump: Dump) -
 async def test_an_unknown_session(store: Store, dump: Dump) -> None:
     """There is nothing to send."""
     await refused(store.sessions.resend("snobody", 2), SessionNotFound, dump, id="snobody")
+
+
+async def test_a_reply_that_is_sent_again_late_may_wait_again(store: Store, clock: Clock) -> None:
+    """The day for which it may wait begins when it is sent again."""
+    session_id = await bury(store, "one")
+    await clock.advance(2 * 86_400_000)
+    await store.sessions.resend(session_id, 2)
+    assert await take(store, session_id, "f1") == [(2, 0)]
+    await settle(store, session_id, "f1", 2, "later", delay_ms=5_000)
+    assert await deliveries(store, session_id) == ["pending"]
+    await clock.advance(86_400_001)
+    assert await take(store, session_id, "f2") == [(2, 0)]
+    await settle(store, session_id, "f2", 2, "later", delay_ms=5_000)
+    assert await deliveries(store, session_id) == ["dead"]

@@ -148,6 +148,21 @@ async def test_the_journal_is_bounded(store: Store, dump: Dump) -> None:
     await refused(call, TooManySteps, dump, id=claim.id, limit=10_000)
 
 
+async def test_the_last_turn_that_fits_may_be_repeated(store: Store, dump: Dump) -> None:
+    """What it wrote is not counted again."""
+    claim = await begin(store)
+    await deliver(store, "next")
+    tag = store.tag_of(claim.id)
+    packed = [part for n in range(9_998) for part in (f"s{n}", "1 1 1")]
+    await store.client.call(["HSET", f"{tag}:s:{claim.id}", *packed])
+    calls = record_calls(store)
+    assert texts_of((await turn(store, claim, "x", wait="receive:1")).received) == ["next"]
+    before = dump()
+    state, received, number = await calls.again()
+    assert (state, texts_of(received), number) == (b"active", ["next"], 3)
+    assert dump() == before
+
+
 # Time
 
 

@@ -1,11 +1,12 @@
---- Remove a deployment that hosts do not serve, with its revisions. Its generation is remembered as long as
---- pins can live, so that a deployment of the same name continues to count and revives none.
+--- Remove a deployment that hosts do not serve, with its revisions and rollouts. Its generation is remembered
+--- as long as pins can live, so that a deployment of the same name continues to count and revives none.
 --- @key tag the global partition
 --- @arg env @arg tenant or empty @arg deployment @arg keep in ms, for how long the generation is remembered
 --- @ok TENANT
 --- @no deployment_not_found | ambiguous_deployment | deployment_in_use
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/reply lib/deploy/deployments lib/deploy/splits lib/deploy/archives
+--- @requires lib/deploy/rollouts
 
 local SERVED = { warming = true, ready = true, draining = true }
 
@@ -32,6 +33,7 @@ local function run(tag, args)
     archives.leave_all(tag, server.call('HGET', key, 'archives'), archives.revision(name, revision))
     server.call('DEL', key)
   end
+  rollouts.forget(tag, name)
   local generation = splits.read(tag, name).generation
   local split = { generation = generation, entries = {}, past = {}, keys = {} }
   if generation > 0 then server.call('SET', keys.split(tag, name), cmsgpack.pack(split), 'PX', keep) end

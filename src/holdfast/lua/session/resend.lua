@@ -17,7 +17,7 @@ local function run(tag, args)
     if entry and entry.again then return { 'ok' } end
     return reply.no('reply_not_found', 'id', id, 'number', tonumber(number))
   end
-  entry.again, entry.rc = 1, nil
+  entry.again, entry.rc = now, nil
   transcript.replace(tag, id, session, tonumber(number), entry)
   sessions.clear(tag, id, session, { 'tries' })
   sessions.add_to(tag, id, session, 'again', number)

@@ -13,10 +13,10 @@
 
 local LONGEST_MS = 86400000
 
---- Whether a reply has waited long enough, however often it was told to.
+--- Whether a reply has waited long enough, since it was written or sent again.
 local function is_late(tag, id, session, number, now)
   local entry = transcript.entry(tag, id, session, tonumber(number))
-  return not entry or now - entry.at > LONGEST_MS
+  return not entry or now - math.max(entry.at, entry.again or 0) > LONGEST_MS
 end
 
 local function run(tag, args)

@@ -52,6 +52,17 @@ local function write_all(tag, id, session, execution, rec, replies, now)
   return numbers
 end
 
+--- Whether the journal has no room for the steps that are not recorded yet.
+local function is_full(tag, execution, replies, step)
+  local room = steps.MOST - server.call('HLEN', keys.steps(tag, execution))
+  if #replies + 1 <= room then return false end
+  local new = step ~= '' and steps.result(tag, execution, step) and 0 or 1
+  for _, given in ipairs(replies) do
+    if not steps.result(tag, execution, given.step) then new = new + 1 end
+  end
+  return new > room
+end
+
 --- The same call again, after its reply was lost.
 local function again(tag, execution, replies)
   local answer = { 'ok', 'suspended', '' }
@@ -92,7 +103,7 @@ local function run(tag, args)
   local id = sessions.of(execution)
   local session = rec.session and sessions.read(tag, id)
   if not session then return reply.no('session_not_found', 'id', id or execution) end
-  if server.call('HLEN', keys.steps(tag, execution)) + #replies + 1 > steps.MOST then
+  if is_full(tag, execution, replies, step) then
     return reply.no('too_many_steps', 'id', execution, 'limit', steps.MOST)
   end
 

@@ -52,5 +52,14 @@ function rollouts.enlist(tag, name, id)
   if server.call('LPUSH', key, id) > MOST then server.call('DEL', keys.rollout(tag, server.call('RPOP', key))) end
 end
 
+--- Their deployment is removed.
+function rollouts.forget(tag, name)
+  for _, id in ipairs(server.call('LRANGE', keys.rollouts(tag, name), 0, -1)) do
+    server.call('DEL', keys.rollout(tag, id))
+    server.call('SREM', keys.active_rollouts(tag), name .. '|' .. id)
+  end
+  server.call('DEL', keys.rollouts(tag, name))
+end
+
 --- ID STATE VERSION DATA
 function rollouts.row(id, found) return { id, found.state, found.version, found.data } end
