@@ -97,6 +97,9 @@ async def test_near_and_far_list_the_same(site: Site, anyone: httpx.AsyncClient)
         page = await listed(ours, id_prefix="order-", why="true")
         assert [item["id"] for item in page["items"]] == ["order-17"]
         assert "no live worker" in page["items"][0]["why"]
+        # A minted id, too, although it is stored without the tenant.
+        page = await listed(ours, id_prefix=failed[:5])
+        assert [item["id"] for item in page["items"]] == [failed]
         (own,) = (await ours.get("/v1/executions:causes")).json()["items"]
         assert own["example"] == failed.removeprefix("acme=")
     async with site.client(await site.key(tenant="other")) as other:

@@ -75,6 +75,31 @@ async def test_workers_and_lanes_are_paged_by_name(anyone: httpx.AsyncClient) ->
     assert [one["instance"] for one in rest["items"]] == ["c", "d"]
 
 
+async def test_the_longest_names_are_listed_in_pages(anyone: httpx.AsyncClient) -> None:
+    """A cursor may have a tenant and a name, or an id and a time: more than any of them."""
+    whose, every = {"tenant": "t" * 128}, {"limit": "1", "tenant": "*"}
+    name = "n" * 127
+    job = {"kind": "job", **whose}
+    for n in "12":
+        queue = {"mode": "work"}
+        await anyone.put(f"/v1/queues/{name}{n}", json=queue, params=whose)
+        await anyone.post("/v1/budgets", json={"id": f"{name}{n}", "limits": {}, **whose})
+        await anyone.post("/v1/quotas", json={"id": f"{name}{n}", "max_concurrent": 1, **whose})
+        schedule = {"id": f"{name}{n}", "every_ms": 60_000, "execution": job}
+        await anyone.post("/v1/schedules", json=schedule)
+        one = await submit(anyone, id=f"{'i' * 255}{n}")
+        lease = (await claim(anyone))["lease"]
+        made = {"lease": lease, "waitpoints": [{"name": "w"}]}
+        await anyone.post(f"/v1/executions/{one}/waitpoints", json=made)
+    for noun in ("queues", "budgets", "quotas", "schedules", "waitpoints"):
+        first = (await anyone.get(f"/v1/{noun}", params=every)).json()
+        after = {**every, "cursor": first["next_cursor"]}
+        rest = await anyone.get(f"/v1/{noun}", params=after)
+        assert rest.status_code == 200, noun
+        ids = [one.get("id", one.get("name"))[-4:] for one in first["items"] + rest.json()["items"]]
+        assert len(set(ids)) == 2, noun
+
+
 async def test_a_wrong_page_is_refused(anyone: httpx.AsyncClient) -> None:
     """Not clamped."""
     one = await submit(anyone)

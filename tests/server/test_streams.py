@@ -172,3 +172,12 @@ async def test_a_parameter_is_not_null(anyone: httpx.AsyncClient) -> None:
     await anyone.post("/v1/executions", json={"kind": "work", "id": "x"})
     response = await anyone.get("/v1/executions/x/stream", params={"after": "null"})
     assert (response.status_code, response.json()["field"]) == (422, "after")
+
+
+async def test_a_head_leaves_no_reader_behind(site: Site, anyone: httpx.AsyncClient) -> None:
+    """Its answer has no events, so nobody asks for the first one."""
+    one = await submit(anyone)
+    answer = await anyone.head(f"/v1/executions/{one}/stream", headers=LIVE)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert site.engine.streams.tails.counts() == {}

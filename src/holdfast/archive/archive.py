@@ -21,6 +21,7 @@ from holdfast.model.archive import ArchiveStatus
 from holdfast.model.executions import Execution
 from holdfast.model.exports import Exported
 from holdfast.model.listing import Filter, Page
+from holdfast.model.names import ID_SEPARATOR
 from holdfast.model.sealing import Sealing
 from holdfast.store.exports import open_export
 
@@ -323,8 +324,16 @@ def _has_parts(line: Line, wanted: Filter) -> bool:
     return (
         (not wanted.every_state or line.state in wanted.every_state)
         and line.kind.startswith(wanted.kind_prefix or "")
-        and line.id.startswith(wanted.id_prefix or "")
+        and _has_start(line.id, wanted)
     )
+
+
+def _has_start(execution_id: str, wanted: Filter) -> bool:
+    """Whether an id starts as wanted; a tenant means those it chose, and minted ones."""
+    prefix = wanted.id_prefix or ""
+    own = f"{wanted.tenant}{ID_SEPARATOR}"
+    starts = (prefix, prefix.removeprefix(own)) if wanted.tenant is not None else prefix
+    return execution_id.startswith(starts)
 
 
 def _is_tagged(line: Line, wanted: Filter) -> bool:

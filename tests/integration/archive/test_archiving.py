@@ -206,6 +206,8 @@ async def test_pages_and_filters(archiving: Store, clock: Clock) -> None:
     assert await ids_of(since=middle) == [ids[23]]
     assert await ids_of(until=middle) == ids[:23][::-1]
     assert await ids_of(lane="other") == []
+    # The stored form of a prefix of the tenant t1, which is minted ids without it, too.
+    assert await ids_of(tenant="t1", id_prefix=f"t1={ids[1][:18]}") == [ids[1]]
     for wrong in ("x", "1", ".a"):
         with pytest.raises(InvalidInput):
             await archive.page(cursor=wrong)

@@ -200,6 +200,18 @@ async def test_ids_are_found_by_their_beginning_and_tags_by_their_text(
     assert len(await all_ids(store, 3, text="red")) == 8
 
 
+async def test_a_tenant_finds_minted_ids_by_their_beginning(store: Store) -> None:
+    """They carry no tenant; the ids that it chose do, and those of others stay theirs."""
+    minted = await create_one(store, tenant="acme")
+    await create_one(store, tenant="zoo")
+    chosen = await create_one(store, tenant="acme", id=f"acme={minted[:2]}-17")
+    wanted = f"acme={minted[:2]}"
+    assert set(await ids_of(store, tenant="acme", id_prefix=wanted)) == {minted, chosen}
+    assert await ids_of(store, tenant="acme", id_prefix=f"acme={minted[:-1]}") == [minted]
+    assert await ids_of(store, tenant="acme", id_prefix=f"acme={minted[:2]}-") == [chosen]
+    assert await ids_of(store, id_prefix=wanted) == [chosen]
+
+
 async def test_failures_are_found_by_their_type(store: Store, clock: Clock) -> None:
     """Failed and expired ones; a replay takes them from the list, and so does retention."""
     failed = []

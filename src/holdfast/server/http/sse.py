@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,10 +60,12 @@ class EventStream(Response):
         *,
         caller: str | None = None,
         ends_away: bool = False,
+        close: Callable[[], object] | None = None,
     ) -> None:
         """Start a stream; raise RateLimited if the caller has too many.
 
-        With `ends_away` it ends when the store does not answer, before a call gives up.
+        With `ends_away` it ends when the store does not answer, before a call gives up. At its end
+        it calls `close`, even if no event was asked for, as for HEAD.
         """
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
@@ -72,6 +74,8 @@ class EventStream(Response):
         self._ends_away = ends_away
         self._slot = contextlib.ExitStack()
         self._slot.enter_context(call.services.tails.one(caller or call.caller))
+        if close is not None:
+            self._slot.callback(close)
         call.leave_turn()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -128,7 +128,7 @@ async def read(call: Call, id: str, query: StreamQuery) -> FramePage:
             await call.engine.owner(id)
         tail = await call.engine.streams.tail(id, after=after)
         try:
-            return cast("FramePage", EventStream(call, _live(tail)))
+            return cast("FramePage", EventStream(call, _live(tail), close=tail.close))
         except BaseException:
             tail.close()
             raise

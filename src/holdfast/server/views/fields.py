@@ -58,7 +58,8 @@ Traceparent = Annotated[
 ]
 Moment = Annotated[datetime, Meta(tz=True)]
 PageLimit = Annotated[int, Meta(ge=1, le=bounds.PAGE_ITEMS)]
-Cursor = Annotated[str, Meta(max_length=bounds.ID_CHARS)]
+#: Some contain the name of the last item with its tenant, or its id.
+Cursor = Annotated[str, Meta(max_length=2 * bounds.ID_CHARS)]
 WaitMs = Annotated[int, Meta(ge=0, le=60_000)]
 Lanes = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=bounds.LANES)]
 Capabilities = Annotated[tuple[Name, ...], Meta(max_length=bounds.CAPABILITIES)]

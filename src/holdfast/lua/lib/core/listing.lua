@@ -1,5 +1,6 @@
 --- Listing over several sorted sets by birth, touching little more than it returns. `wanted` are the filters:
---- tenant, lane, kind, kind_prefix, error_type, id_prefix and text, each may be empty; states, a set, or nil.
+--- tenant, lane, kind, kind_prefix, error_type, id_prefix and text, each may be empty; states, a set, or nil;
+--- minted_prefix, how minted ids may start instead, or nil.
 --- @requires lib/core/keys lib/core/record lib/core/causes
 local listing = {}
 
@@ -22,6 +23,10 @@ local function tenants_of(tag, tenant)
 end
 
 local function starts(text, prefix) return text:sub(1, #prefix) == prefix end
+
+local function has_start(wanted, id)
+  return starts(id, wanted.id_prefix) or wanted.minted_prefix ~= nil and starts(id, wanted.minted_prefix)
+end
 
 local function is_kind(wanted, kind)
   return (wanted.kind == '' or wanted.kind == kind) and starts(kind, wanted.kind_prefix)
@@ -130,7 +135,7 @@ local function scan(tag, sources, wanted, order, since, before, visit)
   for _ = 1, MOST_LOOKS do
     local id, born = next_of(sources, order, since, before)
     if not id then return nil end
-    if starts(id, wanted.id_prefix) then
+    if has_start(wanted, id) then
       reads = reads + 1
       local rec = record.read(tag, id)
       if rec and fits(tag, id, rec, wanted) and visit(id, rec) then return stamp end

@@ -22,5 +22,11 @@ function searches.read(tag, args)
     tenant = args[1], lane = args[2], kind = args[3], states = listing.set(args[4]),
     kind_prefix = args[12] or '', error_type = args[13] or '', id_prefix = args[14] or '', text = args[15] or '',
   }
+  -- The ids that callers choose carry their tenant, and minted ones do not: a tenant that asks by the start of
+  -- an id means both.
+  local own = wanted.tenant .. '='
+  if wanted.tenant ~= '' and wanted.id_prefix:sub(1, #own) == own then
+    wanted.minted_prefix = wanted.id_prefix:sub(#own + 1)
+  end
   return { wanted = wanted, sources = sources_of(tag, args, wanted), since = args[7], before = args[8] }
 end
