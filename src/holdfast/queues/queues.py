@@ -190,7 +190,7 @@ class Queues(api.Queues):
             return answer
 
         async def probe() -> tuple[Sequence[Delivery], int | None]:
-            return await self._returns.unless_cancelled(name, look())
+            return await self._returns.unless_cancelled(name, look(), lambda answer: answer[0])
 
         return await self._readers.read(name, probe, read.wait_ms, stop)
 
@@ -262,16 +262,21 @@ class Queues(api.Queues):
 
     @override
     async def _claim(self, takeover: Takeover) -> Claimed:
-        claimed = await self._store.queues.claim(
-            takeover.queue,
-            group=takeover.group or "",
-            consumer=takeover.consumer,
-            min_idle_ms=takeover.min_idle_ms,
-            count=takeover.count,
-            cursor=takeover.cursor or "",
+        async def take_over() -> Claimed:
+            claimed = await self._store.queues.claim(
+                takeover.queue,
+                group=takeover.group or "",
+                consumer=takeover.consumer,
+                min_idle_ms=takeover.min_idle_ms,
+                count=takeover.count,
+                cursor=takeover.cursor or "",
+            )
+            await self._outboxes.deliver_if_owed(takeover.queue)
+            return claimed
+
+        return await self._returns.unless_cancelled(
+            takeover.queue, take_over(), lambda claimed: claimed.deliveries
         )
-        await self._outboxes.deliver_if_owed(takeover.queue)
-        return claimed
 
     # Operating
 
