@@ -88,7 +88,11 @@ class Queues(api.Queues):
             await self._store.queues.accept_dead_letters(target)
         # List it first: the ticker would not maintain a queue that is not listed.
         await self._store.queues.enlist(name)
-        return await self._store.queues.define(name, settings)
+        created = await self._store.queues.define(name, settings)
+        if created:
+            # A removal of a queue of this name may have reached the list in between.
+            await self._store.queues.enlist(name)
+        return created
 
     @override
     async def describe(self, name: str) -> Queue:
@@ -134,6 +138,9 @@ class Queues(api.Queues):
                 )
                 raise QueueConflict(message, queue=name)
         await self._store.queues.enlist(name, listed=False)
+        if await self._described(name) is not None:
+            # It was defined again in between.
+            await self._store.queues.enlist(name)
 
     @override
     async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
