@@ -43,8 +43,7 @@ _unpack_message = msgspec.msgpack.Decoder(_Message).decode
 def message_entries(view: View, message_id: str) -> Iterator[Entry]:
     """Return the places of a message."""
     member = message_id.encode()
-    mode, groups = ("m", "queue", b"mode"), ("v", "groups", b"")
-    view.prefetch((("m", "messages", member), mode, groups))
+    view.prefetch((("m", "messages", member), ("m", "queue", b"mode"), ("v", "groups", b"")))
     packed = view.member("messages", member)
     if packed is None:
         return
