@@ -290,3 +290,20 @@ async def test_a_bound_graph_that_somebody_cancels_stays_bound(store: Store, dum
         await store.executions.cancel(f"p~0.g1~m{number}", "")
     assert await states(store, "p") == ["failed"]
     assert violations(dump()) == []
+
+
+@pytest.mark.parametrize("policy", ["leave", "cancel_pending", "cancel_all"])
+async def test_a_graph_whose_cancel_leaves_members_running_ends_with_its_parent(
+    store: Store, clock: Clock, dump: Dump, policy: str
+) -> None:
+    """Members that a cancel let run are cancelled with the parent, as those of other graphs."""
+    parent = await run_parent(store)
+    await graph(store, "p~0.g1", 3)
+    await claim_in(store, store.tag_of("p"), limit=1)
+    await Graphs(store, Payloads(store)).cancel("p~0.g1", policy=policy)
+    await store.executions.complete("p", parent.lease, b"1")
+    await clock.tick()
+    assert await states(store, *(f"p~0.g1~m{n}" for n in range(3))) == ["cancelled"] * 3
+    described, _ = await store.graphs.describe("p~0.g1")
+    assert (described.open, described.cancelled) == (0, 3)
+    assert violations(dump()) == []

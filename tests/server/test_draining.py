@@ -7,9 +7,11 @@ import contextlib
 from typing import Any
 
 import httpx
+import pytest
 
-from holdfast.errors import AlreadyTerminal
+from holdfast.errors import AlreadyTerminal, StoreUnavailable
 from holdfast.model.states import State
+from holdfast.server.draining import give_back
 from holdfast.testing.polling import wait_for
 from tests.server.conftest import Site
 from tests.server.test_contract import submit
@@ -88,3 +90,24 @@ async def test_one_that_ends_meanwhile_leaves_no_other_with_a_draining_worker(
     with meanwhile(site.engine.store.client, "hf_execution_delay", end):
         assert await claim(anyone, "w1", max=2) == {"claims": [], "draining": True}
     assert (await site.engine.describe(other)).state is State.WAITING
+
+
+async def test_claims_are_returned_though_one_is_refused(
+    site: Site, anyone: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those after it do not wait for the end of their leases."""
+    ids = [await submit(anyone) for _ in range(3)]
+    async with site.engine.claimer(worker="w1", lanes=["default"]) as claimer:
+        claims = await claimer.claim(3, 30_000)
+    delay = site.engine.delay
+
+    async def picky(execution_id: str, *args: Any) -> Any:
+        if execution_id == claims[0].id:
+            raise StoreUnavailable("not now")
+        return await delay(execution_id, *args)
+
+    monkeypatch.setattr(site.engine, "delay", picky)
+    await give_back(site.engine, claims)
+    monkeypatch.undo()
+    states = [(await site.engine.describe(one)).state for one in ids]
+    assert sorted(states) == [State.ACTIVE, State.WAITING, State.WAITING]

@@ -88,7 +88,11 @@ class Queues(api.Queues):
             await self._store.queues.accept_dead_letters(target)
         # List it first: the ticker would not maintain a queue that is not listed.
         await self._store.queues.enlist(name)
-        return await self._store.queues.define(name, settings)
+        created = await self._store.queues.define(name, settings)
+        if created:
+            # A removal of a queue of this name may have reached the list in between.
+            await self._store.queues.enlist(name)
+        return created
 
     @override
     async def describe(self, name: str) -> Queue:
@@ -134,6 +138,9 @@ class Queues(api.Queues):
                 )
                 raise QueueConflict(message, queue=name)
         await self._store.queues.enlist(name, listed=False)
+        if await self._described(name) is not None:
+            # It was defined again in between.
+            await self._store.queues.enlist(name)
 
     @override
     async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
@@ -190,7 +197,7 @@ class Queues(api.Queues):
             return answer
 
         async def probe() -> tuple[Sequence[Delivery], int | None]:
-            return await self._returns.unless_cancelled(name, look())
+            return await self._returns.unless_cancelled(name, look(), lambda answer: answer[0])
 
         return await self._readers.read(name, probe, read.wait_ms, stop)
 
@@ -262,16 +269,21 @@ class Queues(api.Queues):
 
     @override
     async def _claim(self, takeover: Takeover) -> Claimed:
-        claimed = await self._store.queues.claim(
-            takeover.queue,
-            group=takeover.group or "",
-            consumer=takeover.consumer,
-            min_idle_ms=takeover.min_idle_ms,
-            count=takeover.count,
-            cursor=takeover.cursor or "",
+        async def take_over() -> Claimed:
+            claimed = await self._store.queues.claim(
+                takeover.queue,
+                group=takeover.group or "",
+                consumer=takeover.consumer,
+                min_idle_ms=takeover.min_idle_ms,
+                count=takeover.count,
+                cursor=takeover.cursor or "",
+            )
+            await self._outboxes.deliver_if_owed(takeover.queue)
+            return claimed
+
+        return await self._returns.unless_cancelled(
+            takeover.queue, take_over(), lambda claimed: claimed.deliveries
         )
-        await self._outboxes.deliver_if_owed(takeover.queue)
-        return claimed
 
     # Operating
 

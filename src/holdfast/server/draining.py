@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -20,10 +19,14 @@ _MOST_NOTED = 10_000
 
 async def give_back(engine: Engine, claims: Sequence[Claim]) -> None:
     """Return the leases of a worker that does not get them, so that others have them at once."""
-    for one in claims:
-        # One that has ended in the meantime is no reason to keep those after it.
-        with contextlib.suppress(LeaseLost):
-            await engine.delay(one.id, one.lease, 0)
+    releases = (engine.delay(one.id, one.lease, 0) for one in claims)
+    for answer in await asyncio.gather(*releases, return_exceptions=True):
+        # One that cannot be returned is no reason to keep the others: its lease ends.
+        if isinstance(answer, HoldfastError):
+            if not isinstance(answer, LeaseLost):
+                log.warning("cannot return an execution that was claimed: %s", answer)
+        elif isinstance(answer, BaseException):
+            raise answer
 
 
 class Draining:

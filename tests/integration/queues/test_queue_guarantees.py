@@ -30,6 +30,7 @@ import pytest
 from holdfast.engine import Engine
 from holdfast.errors import StoreReadOnly
 from holdfast.model.deliveries import Delivery
+from holdfast.model.queues import QueueSettings
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.valkey.call import Caller
 from holdfast.store.valkey.client import Client
@@ -167,3 +168,32 @@ async def test_a_call_costs_the_same_whatever_is_stored(single_store: Store, mod
             await engine.queues.add_group("q", f"g{n}")
     large = await round_trip()
     assert large <= small + 3
+
+
+@pytest.mark.parametrize("listed", [True, False])
+async def test_a_queue_that_is_defined_while_it_is_deleted_is_listed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, listed: bool
+) -> None:
+    """Whichever call reaches the list last; the ticker visits only queues that are listed."""
+    await engine.queues.define("q")
+    enlist, define = engine.store.queues.enlist, engine.store.queues.define
+    # The other call begins and ends just before this one reaches the list, or the queue.
+    if listed:
+
+        async def late_enlist(name: str, *, listed: bool = True) -> None:
+            monkeypatch.undo()
+            await engine.queues.define(name)
+            await enlist(name, listed=listed)
+
+        monkeypatch.setattr(engine.store.queues, "enlist", late_enlist)
+        await engine.queues.delete("q")
+    else:
+
+        async def late_define(name: str, settings: QueueSettings) -> bool:
+            monkeypatch.undo()
+            await engine.queues.delete(name)
+            return await define(name, settings)
+
+        monkeypatch.setattr(engine.store.queues, "define", late_define)
+        await engine.queues.define("q")
+    assert [queue.name for queue in await engine.queues.list()] == ["q"]

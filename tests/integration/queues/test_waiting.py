@@ -145,6 +145,20 @@ async def test_a_cancelled_caller_keeps_no_message(engine: Engine) -> None:
     assert await counts(engine) == {"ready": 2}
 
 
+async def test_a_cancelled_take_over_keeps_no_message(engine: Engine) -> None:
+    """What it got is ready again at once, as with a read."""
+    await engine.queues.define("q")
+    await push(engine, b"1")
+    await read_one(engine)
+    claiming = asyncio.ensure_future(engine.queues.claim("q", consumer="other", min_idle_ms=0))
+    await asyncio.sleep(0)
+    claiming.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await claiming
+    await engine.queues._returns.close()
+    assert await counts(engine) == {"ready": 1}
+
+
 async def test_a_caller_that_is_cancelled_while_letters_are_sent_keeps_no_message(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

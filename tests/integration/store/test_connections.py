@@ -20,7 +20,9 @@ from holdfast.errors import StoreUnavailable
 from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.cluster import Cluster, slot_of
 from holdfast.store.valkey.failures import CallFailed
+from holdfast.store.valkey.node import Node
 from holdfast.store.valkey.urls import StoreUrl
+from holdfast.store.valkey.wire import Dial
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer
 
@@ -312,3 +314,12 @@ async def test_channels_follow_a_slot_that_has_moved(
         for node in (owner, other):
             await node.call(["CLUSTER", "SETSLOT", str(slot), "NODE", home])
         await cluster_client.unsubscribe([channel])
+
+
+async def test_an_odd_host_name_is_an_answer() -> None:
+    """Whatever keeps a connection from being opened, its calls fail in time."""
+    dial = Dial(tls=False, username=None, password=None, connect_timeout_s=1, timeout_s=1)
+    node = Node(("a" * 80 + ".example", 6379), dial)
+    with pytest.raises(CallFailed):
+        await asyncio.wait_for(node.call(("PING",)), 5)
+    await node.close()

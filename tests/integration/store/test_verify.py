@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.store.verify.checking import family_of, scope_of, violations
 from holdfast.store.verify.reading import Item, Partition
+from holdfast.store.verify.view import Read
 from holdfast.store.verify.walking import Found, Walk
 from holdfast.testing.clock import Clock
 from tests.support import full_store, queues
@@ -216,6 +217,34 @@ async def test_a_queue_with_many_groups_is_counted(engine: Engine) -> None:
     (found,) = await verify(engine.store, fix=True)
     assert (found.drift.kind, found.repaired) == ("count", True)
     assert await verify(engine.store) == []
+
+
+async def test_groups_with_many_deliveries_are_read_in_small_calls(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call names no single deliveries of a group, however many it has."""
+    await engine.queues.define("news", mode="fanout")
+    for group in ("a", "b", "c"):
+        await engine.queues.add_group("news", group)
+    await queues.push(engine, *[b"1"] * 300, queue="news", key="k")
+    await queues.push(engine, *[b"1"] * 300, queue="news")
+    for group in ("a", "b", "c"):
+        for _ in range(6):
+            await queues.read(engine, 100, queue="news", group=group)
+    widths: list[int] = []
+    reading = Partition.read
+
+    async def read(partition: Partition, reads: Sequence[Read]) -> Any:
+        widths.append(len(reads))
+        return await reading(partition, reads)
+
+    monkeypatch.setattr(Partition, "read", read)
+    assert await verify(engine.store) == []
+    assert max(widths) < 500
+    tag = engine.store.queue_tag("news")
+    await engine.store.client.call(("HINCRBY", f"{tag}:consumers:b", "c1", "5"))
+    (found,) = await verify(engine.store, fix=True)
+    assert (found.drift.kind, found.repaired) == ("count", True)
 
 
 async def test_many_budgets_with_reservations_are_added_up(single_store: Store) -> None:

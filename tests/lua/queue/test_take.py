@@ -138,3 +138,24 @@ async def test_a_dead_letter_comes_back_behind_what_its_group_has_yet_to_take_in
     found = await engine.queues.peek("q", group="g", count=10)
     assert [message.payload for message in found] == [b"2", b"1"]
     assert await payloads(engine, 1, group="g") == [b"2"]
+
+
+async def test_messages_of_one_rank_are_not_passed_over(engine: Engine) -> None:
+    """Also where a call ends between them."""
+    for name in ("q", "other"):
+        await engine.queues.define(name)
+    await push(engine, *[b"%d" % n for n in range(250)])
+    key = f"{engine.store.queue_tag('q')}:open:default"
+    rows = await engine.store.client.call(("ZRANGE", key, "0", "-1"))
+    for row in rows[50:200]:
+        await engine.store.client.call(("ZADD", key, "7", row))
+    assert await engine.queues.move("q", "other", 250, dry_run=True) == 250
+    assert await engine.queues.move("q", "other", 250) == 250
+
+
+async def test_letters_behind_many_others_are_found(engine: Engine) -> None:
+    """A page without one that is wanted is not the end."""
+    await _bury(engine, "a", b"1", reason="first")
+    await push(engine, *[b"x"] * 600, queue="dead")
+    await _bury(engine, "b", b"2", reason="wanted")
+    assert await engine.queues.redrive("dead", wanted=LetterFilter(reason="wanted")) == 1

@@ -85,7 +85,7 @@ class Crew:
             began = loop.time()
             code = await self._run_once(place)
             if self._stopping.is_set():
-                return code
+                return self._last_code(code)
             if not place.started.is_set():
                 # It never worked: others would fail in the same way.
                 self._stop()
@@ -101,6 +101,13 @@ class Crew:
             if await wait_or_timeout(self._stopping, wait_s):
                 return 0
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _last_code(self, code: int) -> int:
+        """Return the exit code of a process that was stopped, as a shell shows one."""
+        if code == -signal.SIGTERM:
+            # The signal came before it handled signals: it had nothing to drain.
+            return 0
+        return 128 - code if code < 0 else code
 
     async def _run_once(self, place: _Place) -> int:
         readable, writable = os.pipe()

@@ -12,17 +12,27 @@
 
 local LOOKS = 500
 
---- The next messages by rank, blocked ones too; a list of { id, rank as text }.
+--- Add rows of a set to a list, those of one rank only behind an id.
+local function add(found, key, first, last, after)
+  local rows = server.call('ZRANGE', key, first, last, 'BYSCORE', 'LIMIT', 0, LOOKS, 'WITHSCORES')
+  for i = 1, #rows, 2 do
+    if rows[i] > after then found[#found + 1] = { rows[i], rows[i + 1] } end
+  end
+end
+
+--- The next messages by rank and id, blocked ones too; a list of { id, rank as text }. A cursor is
+--- `RANK|ID`: messages may have the same rank.
 local function page(q, cursor)
   local found = {}
+  local rank, after = cursor:match('^([^|]*)|?(.*)$')
   for _, key in ipairs({ keys.open(q.tag, queue.DEFAULT), keys.blocked(q.tag, queue.DEFAULT) }) do
-    local rows = server.call(
-      'ZRANGE', key, cursor == '' and '-inf' or '(' .. cursor, '+inf',
-      'BYSCORE', 'LIMIT', 0, LOOKS, 'WITHSCORES'
-    )
-    for i = 1, #rows, 2 do found[#found + 1] = { rows[i], rows[i + 1] } end
+    if after ~= '' then add(found, key, rank, rank, after) end
+    add(found, key, rank == '' and '-inf' or '(' .. rank, '+inf', '')
   end
-  table.sort(found, function(a, b) return tonumber(a[2]) < tonumber(b[2]) end)
+  table.sort(found, function(a, b)
+    if a[2] == b[2] then return a[1] < b[1] end
+    return tonumber(a[2]) < tonumber(b[2])
+  end)
   return found
 end
 
@@ -54,9 +64,9 @@ local function take(q, to, limit, dry, cursor, wanted)
       if not dry then hand_over(q, id, rec, letter, to) end
       taken = taken + 1
     end
-    cursor = found[i][2]
+    cursor = found[i][2] .. '|' .. id
   end
-  return taken, #found > LOOKS and cursor or ''
+  return taken, #found >= LOOKS and cursor or ''
 end
 
 local function run(tag, args)

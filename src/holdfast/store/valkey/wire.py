@@ -158,7 +158,8 @@ class Dial:
             async with asyncio.timeout(self.connect_timeout_s):
                 wire = await self._connect(address)
                 await self._greet(wire)
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, ValueError) as error:
+            # A host name that cannot be encoded is a UnicodeError.
             if wire is not None:
                 wire.close()
             reason = str(error) or "no answer"

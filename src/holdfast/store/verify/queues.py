@@ -11,8 +11,9 @@ import msgspec
 from holdfast.store.verify.drifts import Drift, Entry, Kind, put, remove
 from holdfast.store.verify.view import View
 
-#: A group with more deliveries has those of its consumers not counted: that would take long. One
-#: with more messages with keys has their lines not examined.
+#: A set with more members is not read as a whole: that would take long. A group with more messages
+#: that were handed out has those of its consumers not counted, and one with more messages with keys
+#: has their lines not examined.
 MOST_DELIVERIES = 5000
 #: Where a message of a group can be: in one of them. The first is right if it is in several.
 PLACES = ("flight", "retry", "blocked", "open")
@@ -42,6 +43,7 @@ _unpack_message = msgspec.msgpack.Decoder(_Message).decode
 def message_entries(view: View, message_id: str) -> Iterator[Entry]:
     """Return the places of a message."""
     member = message_id.encode()
+    view.prefetch((("m", "messages", member), ("m", "queue", b"mode"), ("v", "groups", b"")))
     packed = view.member("messages", member)
     if packed is None:
         return
@@ -69,6 +71,7 @@ def group_drifts(view: View, group: str) -> Iterator[Drift]:
     """Count deliveries, compare what went in with what came out, and look who is first in lines."""
     if group == "":
         return
+    _announce_sizes(view, group)
     yield from _check_lines(view, group)
     yield from _check_consumers(view, group)
     yield from _check_tally(view, group)
@@ -170,18 +173,36 @@ def _in_fanout(view: View, member: bytes, rec: _Message, holding: int) -> Iterat
         yield Entry("ends", member, rec.ends, optional=True)
 
 
+def _announce_sizes(view: View, group: str) -> None:
+    """Announce what the checks of a group need in any case, before any of them reads much."""
+    families = (*PLACES, "tries", "lines", "busy", "consumers")
+    sizes = [f"{family}:{group}" for family in families]
+    view.prefetch(("n", key, b"") for key in (*sizes, "later", "arrivals", "gone"))
+    view.prefetch(("v", key, b"") for key in ("tally:", f"tally:{group}", f"consumers:{group}"))
+    view.prefetch((("m", "queue", b"mode"), ("m", "groups", group.encode())))
+    # One read of a whole set is far less work for the server than one of each member.
+    held, lined = ("flight", "tries"), ("lines", "blocked", "busy")
+    view.prefetch(
+        ("v", f"{family}:{group}", b"")
+        for together in (held, lined)
+        if _are_small(view, group, together)
+        for family in together
+    )
+
+
+def _are_small(view: View, group: str, families: tuple[str, ...]) -> bool:
+    return all(view.size(f"{family}:{group}") <= MOST_DELIVERIES for family in families)
+
+
 def _check_lines(view: View, group: str) -> Iterator[Drift]:
     """Check that the first message of each ordering key is offered, if none of them is busy."""
-    if view.size(f"lines:{group}") > MOST_DELIVERIES:
+    if not _are_small(view, group, ("lines", "blocked", "busy")):
         return
     heads: dict[bytes, bytes] = {}
     for line in sorted(view.value(f"lines:{group}") or {}):
         key, _, member = line.split(b"\0", 2)
         heads.setdefault(key, member)
     blocked, busy = f"blocked:{group}", f"busy:{group}"
-    view.prefetch(
-        read for key, member in heads.items() for read in (("m", busy, key), ("m", blocked, member))
-    )
     for key, member in heads.items():
         rank = view.member(blocked, member)
         if rank is not None and view.member(busy, key) is None:
@@ -192,10 +213,9 @@ def _check_lines(view: View, group: str) -> Iterator[Drift]:
 
 
 def _check_consumers(view: View, group: str) -> Iterator[Drift]:
-    if view.size(f"flight:{group}") > MOST_DELIVERIES:
+    if not _are_small(view, group, ("flight", "tries")):
         return
     flying = list(view.value(f"flight:{group}") or {})
-    view.prefetch(("m", f"tries:{group}", member) for member in flying)
     tries = [try_of(view, group, member) for member in flying]
     held = Counter(_bytes(found[3]) for found in tries if found is not None and found[3])
     says = {name: int(n) for name, n in (view.value(f"consumers:{group}") or {}).items()}
@@ -210,8 +230,6 @@ def _check_consumers(view: View, group: str) -> Iterator[Drift]:
 def _check_tally(view: View, group: str) -> Iterator[Drift]:
     whole, own = _tally(view, ""), _tally(view, group)
     pushed = whole["pushed"] - whole["addressed"] - own["base"] + own["extra"]
-    families = (*PLACES, "tries")
-    view.prefetch(("n", f"{family}:{group}", b"") for family in families)
     there = sum(view.size(f"{place}:{group}") for place in PLACES) + view.size("later")
     if not _is_work(view):
         # What it has yet to come to is behind its cursor: counted from the whole sets.

@@ -11,7 +11,8 @@ local AT_ONCE, BY_TIMER = 100, 400
 local function cancel_graph(list, id, reason)
   children.release(list.tag, id)
   local graph = graphs.read(list.tag, id)
-  if not graph or graph.ended or graph.cancel then return end
+  -- A cancel that leaves members running does not keep them from ending with their parent.
+  if not graph or graph.ended or graph.mute == 'all' then return end
   list.left = sweeps.cancel(list.tag, id, graph, { policy = 'cancel_all', reason = reason }, list.now, list.left)
 end
 
