@@ -67,7 +67,13 @@ local MUTE = { cancel_all = 'all', cancel_pending = 'pending' }
 function sweeps.cancel(tag, id, graph, how, now, left)
   local policy, reason = how.policy, how.reason
   graphs.note(tag, id, { at = now, event = 'cancelled', request = how.request, policy = policy, reason = reason })
-  graphs.write(tag, id, graph, { 'state', 'cancelled', 'cancel', policy, 'reason', reason, 'cancelled', graph.cancelled or 0 })
+  local cancelled = graph.cancelled or 0
+  graphs.write(
+    tag,
+    id,
+    graph,
+    { 'state', 'cancelled', 'cancel', policy, 'reason', reason, 'cancelled', cancelled }
+  )
   if not MUTE[policy] then return left end
   graphs.write(tag, id, graph, { 'mute', graph.mute == 'all' and 'all' or MUTE[policy] })
   local list = work.new(tag, id, now, left)
