@@ -235,8 +235,7 @@ class EmbeddedServer:
             return
         os.kill(pid, signal.SIGTERM)
         for _ in range(int(STOP_TIMEOUT_S / _POLL_S)):
-            _reap(pid)
-            if not self._lives():
+            if not self._lives() and _reap(pid):
                 return
             await asyncio.sleep(_POLL_S)
         log.warning("the embedded server is slow to stop", extra={"pid": pid})
@@ -266,11 +265,12 @@ def _write_private(path: Path, text: str) -> None:
     draft.replace(path)
 
 
-def _reap(pid: int) -> None:
-    """Collect a server process that has ended, if it was a child of this process."""
-    with contextlib.suppress(ChildProcessError):
-        if pid > 0:
-            os.waitpid(pid, os.WNOHANG)
+def _reap(pid: int) -> bool:
+    """Collect a server process that has ended; returns whether no child with this id is left."""
+    try:
+        return pid <= 0 or os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
 
 
 def _tail(path: Path) -> str:
