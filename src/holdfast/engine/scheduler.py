@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from holdfast.errors import HoldfastError, ScheduleMoved
 from holdfast.model import bounds
@@ -45,14 +47,20 @@ def plan_of(schedule: Schedule, now_ms: int) -> Plan | None:
         return None
     plan, timing = schedule.plan, schedule.plan.timing
     ticks = timing.ticks(schedule.next_ms, now_ms, bounds.CATCH_UP)
-    while ticks and plan.due(ticks[-1]) > now_ms:
-        ticks.pop()
+    # Ticks fire in order: one waits behind an earlier one that jitter delays for longer.
+    dues = list(accumulate(map(plan.due, ticks), max))
+    first = ticks[0] if ticks else None
+    del ticks[bisect_right(dues, now_ms) :]
     if not ticks:
-        return None
+        # Of very many ticks only the last ones are examined, and these are delayed.
+        return None if first in {None, schedule.next_ms} else Plan([], 0, first)
+    dues = dues[: len(ticks)]
     after = timing.following(ticks[-1])
     keep = plan.catch_up_limit if plan.catch_up == "all" else 1
-    if plan.catch_up == "none" and now_ms - plan.due(ticks[-1]) > GRACE_MS:
+    if plan.catch_up == "none" and now_ms - dues[-1] > GRACE_MS:
         keep = 0
+    # Ticks that jitter brought together were not missed.
+    keep = max(keep, len(dues) - bisect_left(dues, now_ms - min(plan.jitter_ms, GRACE_MS)))
     fire = ticks[len(ticks) - min(keep, len(ticks)) :]
     return Plan(fire, len(ticks) - len(fire), after)
 

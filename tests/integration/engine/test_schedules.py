@@ -96,6 +96,26 @@ async def test_jitter_delays_the_tick_not_its_name(engine: Engine, clock: Clock)
     assert await fired(engine.store) == hours(1)
 
 
+@pytest.mark.parametrize("catch_up", ["none", "one", "all"])
+async def test_jitter_longer_than_the_interval_misses_nothing(
+    engine: Engine, clock: Clock, catch_up: str
+) -> None:
+    """Ticks wait behind one that is delayed; each fires, not before its time nor after its span."""
+    cron = plan(cron="* * * * *", jitter_ms=600_000, catch_up=catch_up, catch_up_limit=1)
+    made, _ = await engine.schedules.create(cron)
+    known_ids: set[str] = set()
+    for _ in range(60):
+        await pass_time(engine, clock, 30_000)
+        ids = set(await fired(engine.store))
+        for tick in (int(one.split("~")[1]) for one in ids - known_ids):
+            assert made.plan.due(tick) <= clock.now_ms <= tick + 600_000 + 30_000
+        known_ids = ids
+    ticks = sorted(int(one.split("~")[1]) for one in known_ids)
+    assert ticks == list(range(START_MS + 60_000, ticks[-1] + 1, 60_000))
+    assert len(ticks) >= 20
+    assert (await engine.schedules.get("daily")).missed == 0
+
+
 @pytest.mark.parametrize(
     ("catch_up", "limit", "expected"),
     [("none", 100, []), ("one", 100, [5]), ("all", 100, [1, 2, 3, 4, 5]), ("all", 2, [4, 5])],
