@@ -26,6 +26,7 @@ from holdfast.errors import (
     StaleLease,
     Unauthorized,
     VersionConflict,
+    WorkerNotFound,
 )
 from holdfast.fencing import LeaseState, Token, WriterLease, paths
 from holdfast.fencing.contend import contend
@@ -57,6 +58,39 @@ async def ours(site: Site) -> AsyncIterator[Client]:
     """A client of one tenant's admin."""
     async with Client(site.url, key=await site.key(tenant=OURS)) as client:
         yield client
+
+
+async def test_lanes_of_a_tenant(operator: Client, ours: Client, engine: Engine) -> None:
+    """An operator may count those of one tenant; a tenant may not ask for another."""
+    await engine.submit("work", lane="slow", tenant=OURS)
+    await engine.submit("work", lane="slow", tenant=THEIRS)
+    for tenant in (None, OURS, THEIRS):
+        assert await operator.lanes.views(tenant=tenant) == await engine.lanes.views(tenant=tenant)
+    assert await ours.lanes.views(tenant=OURS) == await engine.lanes.views(tenant=OURS)
+    with pytest.raises(Forbidden):
+        await ours.lanes.views(tenant=THEIRS)
+    with pytest.raises(InvalidInput):
+        await operator.lanes.views(tenant="*")
+
+
+async def test_a_worker_of_another_tenant_stays(
+    operator: Client, ours: Client, engine: Engine
+) -> None:
+    """An operator who names a tenant neither drains nor removes a worker of another."""
+    await engine.workers.register("w1", worker="w", lanes=["slow"], tenant=THEIRS)
+    with pytest.raises(WorkerNotFound):
+        await operator.workers.drain("w1", tenant=OURS)
+    await operator.workers.remove("w1", tenant=OURS)
+    with pytest.raises(Forbidden):
+        await ours.workers.drain("w1", tenant=THEIRS)
+    with pytest.raises(Forbidden):
+        await ours.workers.remove("w1", tenant=THEIRS)
+    (worker,) = await engine.workers.list()
+    assert not worker.draining
+    await operator.workers.drain("w1", tenant=THEIRS)
+    assert (await engine.workers.list())[0].draining
+    await operator.workers.remove("w1", tenant=THEIRS)
+    assert await engine.workers.list() == []
 
 
 async def test_keys(operator: Client, ours: Client, engine: Engine, site: Site) -> None:

@@ -131,7 +131,7 @@ export interface Calls {
   "POST /v1/keys": { query: {}; body: api.KeyBody; reply: api.NewKeyView };
   "GET /v1/keys": { query: {}; body: undefined; reply: api.KeyPage };
   "DELETE /v1/keys/{key}": { query: {}; body: undefined; reply: undefined };
-  "GET /v1/lanes": { query: { limit?: number; cursor?: string }; body: undefined; reply: api.LanePage };
+  "GET /v1/lanes": { query: { limit?: number; cursor?: string; tenant?: string }; body: undefined; reply: api.LanePage };
   "POST /v1/lanes/{lane}/drain": { query: {}; body: undefined; reply: api.LaneSetting };
   "POST /v1/lanes/{lane}/pause": { query: {}; body: undefined; reply: api.LaneSetting };
   "POST /v1/lanes/{lane}/resume": { query: {}; body: undefined; reply: api.LaneSetting };
@@ -220,9 +220,9 @@ export interface Calls {
   "GET /v1/webhooks/secret": { query: { tenant?: string }; body: undefined; reply: api.WebhooksSecretView };
   "GET /v1/workers": { query: { limit?: number; cursor?: string }; body: undefined; reply: api.WorkerPage };
   "PUT /v1/workers/{instance}": { query: {}; body: api.BeatBody; reply: api.BeatView };
-  "DELETE /v1/workers/{instance}": { query: {}; body: undefined; reply: undefined };
+  "DELETE /v1/workers/{instance}": { query: { tenant?: string }; body: undefined; reply: undefined };
   "POST /v1/workers/{instance}/claim": { query: {}; body: api.ClaimBody; reply: api.ClaimsView };
-  "POST /v1/workers/{instance}/drain": { query: {}; body: undefined; reply: api.DrainingView };
+  "POST /v1/workers/{instance}/drain": { query: { tenant?: string }; body: undefined; reply: api.DrainingView };
   "GET /v1/writer-leases/{key}": { query: { tenant?: string }; body: undefined; reply: api.WriterLeaseView };
   "POST /v1/writer-leases/{key}/acquire": { query: { tenant?: string }; body: api.AcquireBody; reply: api.WriterLeaseView };
   "POST /v1/writer-leases/{key}/handover": { query: { tenant?: string }; body: api.WriterLeasesHandoverBody; reply: api.WriterLeaseView };

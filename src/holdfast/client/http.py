@@ -167,22 +167,21 @@ class Http:
         """Send a GET; absent parameters are left out."""
         return (await self.send("GET", where, query=query)).decode()
 
-    async def pages(self, where: str) -> AsyncIterator[bytes]:
+    async def pages(self, where: str, **query: Any) -> AsyncIterator[bytes]:
         """Yield all pages of a list, as large as they can be."""
         cursor: str | None = None
         while True:
-            query = {"limit": bounds.PAGE_ITEMS, "cursor": cursor}
-            data = (await self.send("GET", where, query=query)).content
+            part = {**query, "limit": bounds.PAGE_ITEMS, "cursor": cursor}
+            data = (await self.send("GET", where, query=part)).content
             yield data
             cursor = msgspec.json.decode(data, type=_Page).next_cursor
             if cursor is None:
                 return
 
-    async def items(self, where: str) -> list[Any]:
+    async def items(self, where: str, **query: Any) -> list[Any]:
         """Read a whole list."""
-        return [
-            item async for page in self.pages(where) for item in msgspec.json.decode(page)["items"]
-        ]
+        pages = self.pages(where, **query)
+        return [item async for page in pages for item in msgspec.json.decode(page)["items"]]
 
     async def put(self, where: str, body: Any) -> Any:
         """Send a PUT."""

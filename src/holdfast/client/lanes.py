@@ -55,4 +55,7 @@ class RemoteLanes(api.Lanes):
 
     @override
     async def views(self, *, tenant: str | None = None) -> Sequence[LaneView]:
-        return msgspec.convert(await self._http.items("/v1/lanes"), list[LaneView])
+        if tenant is not None:
+            checks.name("tenant", tenant)
+        lanes = await self._http.items("/v1/lanes", tenant=tenant)
+        return msgspec.convert(lanes, list[LaneView])

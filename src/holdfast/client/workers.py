@@ -36,13 +36,13 @@ class RemoteWorkers(api.Workers):
 
     @override
     async def drain(self, instance: str, *, tenant: str | None = None) -> None:
-        del tenant
-        await self._http.post(path("workers", checks.name("instance", instance), "drain"))
+        where = path("workers", checks.name("instance", instance), "drain")
+        await self._http.send("POST", where, query={"tenant": tenant})
 
     @override
     async def remove(self, instance: str, *, tenant: str | None = None) -> bool:
-        del tenant
-        await self._http.delete(path("workers", checks.name("instance", instance)))
+        where = path("workers", checks.name("instance", instance))
+        await self._http.send("DELETE", where, query={"tenant": tenant})
         return True
 
     @override

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from holdfast.errors import HoldfastError, ScheduleMoved
 from holdfast.model import bounds
@@ -21,6 +23,8 @@ from holdfast.store.store import Store
 log: logging.Logger = logging.getLogger(__name__)
 
 SCHEDULES_IN_LOOK = 20
+#: A look ends after this many schedules took no step; when the store is full, all fail.
+_MOST_STUCK = 200
 _STEPS_IN_CALL = 100
 _BYTES_IN_CALL = 1 << 20
 _PAUSE_AFTER_ERROR_S = 1.0
@@ -43,14 +47,20 @@ def plan_of(schedule: Schedule, now_ms: int) -> Plan | None:
         return None
     plan, timing = schedule.plan, schedule.plan.timing
     ticks = timing.ticks(schedule.next_ms, now_ms, bounds.CATCH_UP)
-    while ticks and plan.due(ticks[-1]) > now_ms:
-        ticks.pop()
+    # Ticks fire in order: one waits behind an earlier one that jitter delays for longer.
+    dues = list(accumulate(map(plan.due, ticks), max))
+    first = ticks[0] if ticks else None
+    del ticks[bisect_right(dues, now_ms) :]
     if not ticks:
-        return None
+        # Of very many ticks only the last ones are examined, and these are delayed.
+        return None if first in {None, schedule.next_ms} else Plan([], 0, first)
+    dues = dues[: len(ticks)]
     after = timing.following(ticks[-1])
     keep = plan.catch_up_limit if plan.catch_up == "all" else 1
-    if plan.catch_up == "none" and now_ms - plan.due(ticks[-1]) > GRACE_MS:
+    if plan.catch_up == "none" and now_ms - dues[-1] > GRACE_MS:
         keep = 0
+    # Ticks that jitter brought together were not missed.
+    keep = max(keep, len(dues) - bisect_left(dues, now_ms - min(plan.jitter_ms, GRACE_MS)))
     fire = ticks[len(ticks) - min(keep, len(ticks)) :]
     return Plan(fire, len(ticks) - len(fire), after)
 
@@ -75,19 +85,28 @@ class Firing:
     async def run_due(self, tag: str) -> int:
         """Fire the due schedules of a partition; returns how many took a step."""
         moved = 0
+        #: Those that took no step stay due; others are read beyond them.
+        stuck: set[str] = set()
         while True:
-            now_ms, due = await self._store.schedules.due(tag, SCHEDULES_IN_LOOK)
-            took = await asyncio.gather(*(self.fire(schedule, now_ms) for schedule in due))
+            limit = SCHEDULES_IN_LOOK + len(stuck)
+            now_ms, due = await self._store.schedules.due(tag, limit)
+            fresh = [schedule for schedule in due if schedule.plan.stored_id not in stuck]
+            took = await asyncio.gather(*(self.fire(schedule, now_ms) for schedule in fresh))
             moved += sum(took)
-            if len(due) < SCHEDULES_IN_LOOK or not any(took):
+            stuck |= {
+                schedule.plan.stored_id
+                for schedule, stepped in zip(fresh, took, strict=True)
+                if not stepped
+            }
+            if len(due) < limit or not fresh or len(stuck) >= _MOST_STUCK:
                 return moved
 
     async def fire(self, schedule: Schedule, now_ms: int) -> bool:
         """Carry out the plan of a schedule; returns whether it took a step."""
-        plan = plan_of(schedule, now_ms)
-        if plan is None or schedule.next_ms is None:
-            return False
         try:
+            plan = plan_of(schedule, now_ms)
+            if plan is None or schedule.next_ms is None:
+                return False
             if plan.fire:
                 whole = await self.completed(schedule)
                 await self._take(whole, steps_of(schedule.next_ms, plan))
@@ -98,6 +117,10 @@ class Firing:
             return False
         except HoldfastError as error:
             log.log(level(error), "cannot fire schedule %s yet: %s", schedule.id, error)
+            return False
+        except Exception:
+            # A fault of one schedule must not stop the others.
+            log.exception("cannot fire schedule %s", schedule.id)
             return False
         return True
 

@@ -8,11 +8,13 @@ this process, and lends its slot.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from datetime import datetime
 from typing import Any, Protocol, Self, TypeVar
 
 from holdfast.api import Engine
+from holdfast.model import bounds
 from holdfast.model.executions import Claim
 from holdfast.model.inboxes import check_names, decode_received, encode_received
 from holdfast.model.moments import from_ms
@@ -111,10 +113,10 @@ class Signals:
     async def get(self, *, timeout: Duration | None = None) -> Signal | None:
         """Wait for the next signal; None if none comes in time. A timeout of 0 does not wait."""
         timeout_ms = optional_ms("timeout", timeout)
-        step = self._context.number(self._kind)
+        step = _fitting(self._context.number(self._kind))
         until_ms = None
         if timeout_ms:
-            until_ms = await self._context.wake_time(timeout_ms, f"{step}:until")
+            until_ms = await self._context.wake_time(timeout_ms, _fitting(f"{step}:until"))
         elif timeout_ms == 0:
             until_ms = 0
         return decode_received(
@@ -160,6 +162,17 @@ class Signals:
             return await self._engine.receive(
                 claim.id, claim.lease, self._names, step=step, timeout_s=timeout_s
             )
+
+
+def _fitting(step: str) -> str:
+    """Return the name of a step; one that would be too long ends in its digest.
+
+    Shorter ones stay as they are, because journals have them.
+    """
+    if len(step) <= bounds.STEP_NAME_CHARS:
+        return step
+    digest = hashlib.blake2b(step.encode(), digest_size=16).hexdigest()
+    return f"{step[: bounds.STEP_NAME_CHARS - len(digest) - 1]}~{digest}"
 
 
 class SyncSignals:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from holdfast.engine import Engine, open_engine
-from holdfast.engine.scheduler import Scheduler, plan_of, steps_of
+from holdfast.engine.scheduler import SCHEDULES_IN_LOOK, Scheduler, plan_of, steps_of
 from holdfast.errors import InvalidInput, ScheduleConflict, ScheduleNotFound, StoreUnavailable
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms
-from holdfast.model.schedules import GRACE_MS
+from holdfast.model.schedules import GRACE_MS, Schedule
 from holdfast.model.states import State
+from holdfast.store.schedules import Step
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.polling import wait_for
 from tests.support.invariants import violations
@@ -93,6 +94,26 @@ async def test_jitter_delays_the_tick_not_its_name(engine: Engine, clock: Clock)
     assert await fired(engine.store) == []
     await pass_time(engine, clock, 1)
     assert await fired(engine.store) == hours(1)
+
+
+@pytest.mark.parametrize("catch_up", ["none", "one", "all"])
+async def test_jitter_longer_than_the_interval_misses_nothing(
+    engine: Engine, clock: Clock, catch_up: str
+) -> None:
+    """Ticks wait behind one that is delayed; each fires, not before its time nor after its span."""
+    cron = plan(cron="* * * * *", jitter_ms=600_000, catch_up=catch_up, catch_up_limit=1)
+    made, _ = await engine.schedules.create(cron)
+    known_ids: set[str] = set()
+    for _ in range(60):
+        await pass_time(engine, clock, 30_000)
+        ids = set(await fired(engine.store))
+        for tick in (int(one.split("~")[1]) for one in ids - known_ids):
+            assert made.plan.due(tick) <= clock.now_ms <= tick + 600_000 + 30_000
+        known_ids = ids
+    ticks = sorted(int(one.split("~")[1]) for one in known_ids)
+    assert ticks == list(range(START_MS + 60_000, ticks[-1] + 1, 60_000))
+    assert len(ticks) >= 20
+    assert (await engine.schedules.get("daily")).missed == 0
 
 
 @pytest.mark.parametrize(
@@ -251,6 +272,30 @@ async def test_a_store_that_is_away_delays_a_tick(
     monkeypatch.setattr(engine.store.schedules, "fire", ask)
     await pass_time(engine, clock, 5_000)
     assert await fired(engine.store) == hours(1)
+
+
+@pytest.mark.parametrize("error", [InvalidInput("broken"), ArithmeticError("broken")])
+async def test_schedules_that_fail_do_not_hold_up_later_ones(
+    engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """A whole look of them fails, whatever the error is; the one behind them fires."""
+    tag = engine.store.tag_of("daily")
+    names = (f"bad{number}" for number in range(10_000))
+    broken = [name for name in names if engine.store.tag_of(name) == tag][:SCHEDULES_IN_LOOK]
+    at = from_ms(START_MS + HOUR_MS)
+    for name in broken:
+        await engine.schedules.create(plan(name, at=at))
+    await engine.schedules.create(plan("daily", at=at + timedelta(seconds=1)))
+    ask = engine.store.schedules.fire
+
+    async def fire(schedule: Schedule, steps: Sequence[Step]) -> list[str]:
+        if schedule.id != "daily":
+            raise error
+        return await ask(schedule, steps)
+
+    monkeypatch.setattr(engine.store.schedules, "fire", fire)
+    await pass_time(engine, clock, HOUR_MS + 1_000)
+    assert len(await fired(engine.store)) == 1
 
 
 async def test_a_running_scheduler_is_told(engine: Engine, clock: Clock) -> None:

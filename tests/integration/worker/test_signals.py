@@ -59,6 +59,29 @@ async def test_a_task_receives_signals_in_their_order(app: App, working: Working
         await handle.send("add", 3)
 
 
+@pytest.mark.parametrize("length", [80, 128])
+async def test_names_may_be_long(app: App, working: Working, length: int) -> None:
+    """Together longer than the name of a step, with and without the end of a wait."""
+    names = tuple(f"{n}".ljust(length, "x") for n in range(3 if length < 100 else 2))
+
+    @app.task(retries=at_once(2))
+    async def listen(ctx: Context) -> list[Any]:
+        signals = ctx.signals(*names)
+        got = [await signals.get(timeout=60), await signals.get()]
+        others = ctx.signals(*names[::-1])
+        got.append(await others.get(timeout=0))
+        if ctx.attempt == 0:
+            raise ValueError("once more")
+        return [signal and signal.name for signal in got]
+
+    handle = await listen.submit()
+    async with working():
+        await until_it_waits(handle)
+        for name in names[:2]:
+            await handle.send(name)
+        assert await handle.result(timeout=10) == [*names[:2], None]
+
+
 async def test_a_later_attempt_sees_the_same_signals(app: App, working: Working) -> None:
     """Whatever came in the meantime: those that were received come first, from the journal."""
     seen: list[list[Any]] = []

@@ -172,6 +172,24 @@ async def test_there_is_a_most(store: Store, dump: Dump) -> None:
     assert (await prepare_one(store, claim, "last")).id == last.id
 
 
+async def test_the_list_of_living_ones_is_read_once(single_store: Store) -> None:
+    """A list of many is long: reading it for each of them would take the square of their number."""
+
+    async def reads() -> int:
+        text = (await single_store.client.call(["INFO", "commandstats"])).decode()
+        (line,) = (line for line in text.splitlines() if line.startswith("cmdstat_hget:"))
+        return int(line.split("calls=")[1].split(",")[0])
+
+    claim = await run_one(single_store)
+    start = await reads()
+    points = await prepare(single_store, claim, *(f"p{number}" for number in range(100)))
+    made = await reads()
+    assert made - start < 1.5 * len(points)
+    await single_store.executions.cancel(claim.id, "r1")
+    assert await reads() - made < 1.5 * len(points)
+    assert (await point_of(single_store, points[-1])).why == "ended"
+
+
 @pytest.mark.parametrize("how", WAYS_TO_LOSE)
 async def test_only_the_holder_of_the_lease_prepares(
     store: Store, clock: Clock, dump: Dump, how: str

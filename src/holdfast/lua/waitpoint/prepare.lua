@@ -38,16 +38,17 @@ local function run(tag, args)
     return reply.no('too_many_waitpoints', 'id', id, 'limit', waitpoints.MOST)
   end
 
-  local answer = { 'ok' }
+  local answer, added = { 'ok' }, {}
   for _, spec in ipairs(specs) do
     local known = by_key[spec.key]
     local number, point
     if known then
       number, point = known[1], known[2]
     else
-      number, point = waitpoints.add(tag, id, rec, spec, 'pending', now)
+      number, point = waitpoints.add(tag, id, rec, spec, 'pending', now, added)
     end
     answer[#answer + 1] = { number, cmsgpack.pack(point) }
   end
+  if #added > 0 then waitpoints.enlist(tag, id, added) end
   return answer
 end

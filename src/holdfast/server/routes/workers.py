@@ -23,6 +23,7 @@ from holdfast.server.views.fields import (
     Lanes,
     LeaseMs,
     Name,
+    Query,
     Slots,
     View,
     WaitMs,
@@ -105,6 +106,13 @@ async def list_workers(call: Call, query: PageQuery) -> WorkerPage:
     return WorkerPage(items=[WorkerView.of(worker) for worker in page], next_cursor=more)
 
 
+class OwnQuery(Query):
+    """Which workers the call may change."""
+
+    #: Only a worker that serves just this tenant; any that the key may see if absent.
+    tenant: Name | None = None
+
+
 class DrainingView(View):
     """A worker that was asked to drain."""
 
@@ -117,17 +125,17 @@ class DrainingView(View):
     role=Role.OPERATOR,
     errors=(errors.WorkerNotFound,),
 )
-async def drain(call: Call, instance: str) -> DrainingView:
+async def drain(call: Call, instance: str, query: OwnQuery) -> DrainingView:
     """Ask a worker to finish and claim no more. It learns of it at its next heartbeat or claim."""
-    await call.engine.workers.drain(instance, tenant=call.identity.tenant)
+    await call.engine.workers.drain(instance, tenant=query.tenant or call.identity.tenant)
     call.services.draining.note(instance)
     return DrainingView(instance=instance, draining=True)
 
 
 @routes.delete("/v1/workers/{instance}", role=Role.WORKER, status=204)
-async def remove(call: Call, instance: str) -> None:
+async def remove(call: Call, instance: str, query: OwnQuery) -> None:
     """Remove a worker from the registry, as a worker does itself when it stops."""
-    await call.engine.workers.remove(instance, tenant=call.identity.tenant)
+    await call.engine.workers.remove(instance, tenant=query.tenant or call.identity.tenant)
 
 
 class ClaimBody(Body):

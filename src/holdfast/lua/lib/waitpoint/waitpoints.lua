@@ -55,8 +55,16 @@ function waitpoints.living(tag, id)
   return found
 end
 
---- Add one; `spec` has the fields above that its maker decides. Returns its number and itself.
-function waitpoints.add(tag, id, rec, spec, state, now)
+--- List new ones as living.
+function waitpoints.enlist(tag, id, added)
+  local numbers = living_numbers(tag, id)
+  for _, number in ipairs(added) do numbers[#numbers + 1] = number end
+  set_living(tag, id, numbers)
+end
+
+--- Add one; `spec` has the fields above that its maker decides. Returns its number and itself. A
+--- caller with many collects them in `added` and lists them at the end, because the list may be long.
+function waitpoints.add(tag, id, rec, spec, state, now, added)
   local number = tonumber(rec.waitpoints or 0) + 1
   local stamp = stamps.next(tag, now)
   stamps.take(tag, stamp)
@@ -68,9 +76,11 @@ function waitpoints.add(tag, id, rec, spec, state, now)
   end
   waitpoints.write(tag, id, number, spec)
   record.write(tag, id, rec, { 'waitpoints', number })
-  local numbers = living_numbers(tag, id)
-  numbers[#numbers + 1] = number
-  set_living(tag, id, numbers)
+  if added then
+    added[#added + 1] = number
+  else
+    waitpoints.enlist(tag, id, { number })
+  end
   for _, tenant in ipairs({ rec.tenant, '' }) do
     server.call('ZADD', keys.open_waitpoints(tag, tenant), stamp, waitpoints.id(id, number))
   end
@@ -79,15 +89,10 @@ function waitpoints.add(tag, id, rec, spec, state, now)
   return number, spec
 end
 
---- Close one that is not closed; late senders and readers get `why`.
-function waitpoints.close(tag, id, rec, number, point, now, why)
+--- Close one that stays listed as living.
+local function shut(tag, id, rec, number, point, now, why)
   point.state, point.closed, point.why, point.held = 'closed', now, why, nil
   waitpoints.write(tag, id, number, point)
-  local numbers = {}
-  for _, other in ipairs(living_numbers(tag, id)) do
-    if other ~= number then numbers[#numbers + 1] = other end
-  end
-  set_living(tag, id, numbers)
   local waitpoint_id = waitpoints.id(id, number)
   if point['until'] then server.call('ZREM', keys.timers(tag), 'w:' .. waitpoint_id) end
   for _, tenant in ipairs({ rec.tenant, '' }) do
@@ -96,11 +101,22 @@ function waitpoints.close(tag, id, rec, number, point, now, why)
   feed.noted(tag, rec.tenant, 'waitpoint', waitpoint_id, 'closed', 'execution', id)
 end
 
+--- Close one that is not closed; late senders and readers get `why`.
+function waitpoints.close(tag, id, rec, number, point, now, why)
+  shut(tag, id, rec, number, point, now, why)
+  local numbers = {}
+  for _, other in ipairs(living_numbers(tag, id)) do
+    if other ~= number then numbers[#numbers + 1] = other end
+  end
+  set_living(tag, id, numbers)
+end
+
 --- Close all that are left when their execution ends.
 function waitpoints.close_all(tag, id, rec, now)
-  for _, one in ipairs(waitpoints.living(tag, id)) do
-    waitpoints.close(tag, id, rec, one[1], one[2], now, 'ended')
-  end
+  local left = waitpoints.living(tag, id)
+  if #left == 0 then return end
+  for _, one in ipairs(left) do shut(tag, id, rec, one[1], one[2], now, 'ended') end
+  set_living(tag, id, {})
 end
 
 --- Whether it can be answered now; its timer may be late.
