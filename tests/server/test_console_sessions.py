@@ -143,6 +143,19 @@ async def test_an_operator_narrows_its_session_to_a_tenant(
     assert (await anyone.get("/v1/pulse")).status_code == 200
 
 
+async def test_choosing_a_tenant_does_not_extend_a_session(
+    site: Site, anyone: httpx.AsyncClient, clock: Clock
+) -> None:
+    """It ends 12 hours after the login; only the key begins another one."""
+    await log_in(anyone, await site.key(tenant=None))
+    ends_at = (await anyone.get("/v1/me")).json()["session_expires_at"]
+    await clock.advance(3_600_000)
+    site.server._services.identities._remembered.clear()  # the time of the store is kept with keys
+    narrowed = await anyone.post("/console/tenant", json={"tenant": "acme"}, headers=HEADERS)
+    assert narrowed.json()["session_expires_at"] == ends_at
+    assert (await anyone.get("/v1/me")).json()["session_expires_at"] == ends_at
+
+
 async def test_an_open_server_needs_no_login_and_says_so(
     serve: Serve, site: Site, anyone: httpx.AsyncClient
 ) -> None:

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast import App
 from holdfast.archive import set_archive
 from holdfast.client import Client
+from holdfast.client.http import Http
 from holdfast.client.queues import RemoteQueues
 from holdfast.engine import Engine
 from holdfast.errors import (
@@ -22,6 +24,7 @@ from holdfast.errors import (
     ReadCancelled,
     ScheduleConflict,
     StaleDelivery,
+    StoreUnavailable,
 )
 from holdfast.fencing import FolderObjects
 from holdfast.model import names
@@ -270,3 +273,30 @@ async def test_a_task_spends_and_consumes_over_http(site: Site) -> None:
         assert outcome.result == b'"ann"'
         assert await client.budgets.spent(submitted.id) == {"b": {"tokens": 4}}
         assert [one.id for one in (await client.schedules.list()).items] == ["spend"]
+
+
+@pytest.mark.parametrize("what", ["all", "one"])
+async def test_a_renewal_that_fails_does_not_cost_a_claim_its_leases(
+    far: Client, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """After a long poll leases are renewed before their use; if that fails, they may be alive."""
+    post = Http.post
+
+    async def fail(http: Http, where: str, body: object, **more: Any) -> Any:
+        if where != "/v1/leases:renew":
+            return await post(http, where, body, **more)
+        renewals.append(where)
+        if what == "all":
+            raise StoreUnavailable("away")
+        return {"items": [{"ok": False, "code": StoreUnavailable.code, "detail": "away"}]}
+
+    async def submit() -> str:
+        await asyncio.sleep(0.4)  # a third of the lease passes in the poll
+        return (await far.submit("k")).id
+
+    renewals: list[str] = []
+    monkeypatch.setattr(Http, "post", fail)
+    async with far.claimer(worker="w") as claimer:
+        claims, execution_id = await asyncio.gather(claimer.claim(1, 1_000, 5_000), submit())
+    assert [claim.id for claim in claims] == [execution_id]
+    assert len(renewals) == 1

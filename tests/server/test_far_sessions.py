@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from holdfast import App, Chat
-from holdfast.client import Client
+from holdfast.client import Client, sessions
+from holdfast.client.sse import Sse, follow
 from holdfast.engine import Engine
 from holdfast.errors import ConversationNotFound, NotOverHttp, ReplyNotFound, SessionNotFound
 from holdfast.model.executions import Lease
@@ -117,6 +119,28 @@ async def test_a_session_is_followed_over_http(far: Client, engine: Engine) -> N
     await far.sessions.erase(delivered.session)
     with pytest.raises(SessionNotFound):
         await anext(lines)
+
+
+async def test_a_follower_that_ends_gives_its_connection_back(
+    far: Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, and not when the event loop comes to it."""
+    closed = []
+
+    async def noted(*where: Any, **query: Any) -> AsyncIterator[Sse]:
+        try:
+            async for event in follow(*where, **query):
+                yield event
+        finally:
+            closed.append(True)
+
+    monkeypatch.setattr(sessions, "follow", noted)
+    await publish(engine)
+    delivered = await far.sessions.deliver(NAME, message("one"))
+    async with contextlib.aclosing(far.sessions.follow(delivered.session)) as lines:  # type: ignore[type-var]
+        await anext(lines)
+        assert not closed
+    assert closed
 
 
 @contextlib.asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from holdfast.cli.messages import Group, Name
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
-from holdfast.errors import InvalidInput
+from holdfast.errors import InvalidInput, QueueNotFound
 from holdfast.model.messages import LetterFilter, Start
 from holdfast.model.queues import Queue, QueueStats
 
@@ -79,8 +80,12 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 
 async def _look(engine: Engine) -> list[tuple[Queue, QueueStats]]:
-    queues = sorted(await engine.queues.list(limit=_MOST), key=lambda queue: queue.name)
-    return [(queue, await engine.queues.stats(queue.name)) for queue in queues]
+    looked: list[tuple[Queue, QueueStats]] = []
+    for queue in sorted(await engine.queues.list(limit=_MOST), key=lambda queue: queue.name):
+        # It may be removed after it was listed.
+        with contextlib.suppress(QueueNotFound):
+            looked.append((queue, await engine.queues.stats(queue.name)))
+    return looked
 
 
 @app.command()

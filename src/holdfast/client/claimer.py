@@ -13,7 +13,7 @@ from holdfast.client import decode
 from holdfast.client.beats import renewal_body, renewed
 from holdfast.client.http import Http, path
 from holdfast.concurrency import first_of
-from holdfast.errors import OutcomeUnknown
+from holdfast.errors import ExecutionNotFound, HoldfastError, LeaseLost, OutcomeUnknown
 from holdfast.model.claims import Claimant, ClaimRequest
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
@@ -65,14 +65,20 @@ class RemoteClaimer(api.Claimer):
         return await self._poll(poll._replace(limit=0, wait_ms=0, again=True))
 
     async def _confirmed(self, claims: list[Claim], lease_ms: int) -> list[Claim]:
-        """Drop leases that expired on their way, because this process may have been stopped."""
+        """Drop leases that expired on their way, because this process may have been stopped.
+
+        A lease whose renewal fails may be alive: it is kept, and heartbeats find out.
+        """
         held = [(claim.id, claim.lease) for claim in claims]
-        reply = await self._http.post("/v1/leases:renew", renewal_body(held, lease_ms))
+        try:
+            reply = await self._http.post("/v1/leases:renew", renewal_body(held, lease_ms))
+        except HoldfastError:
+            return claims
         answers = [renewed(item) for item in reply["items"]]
         return [
-            replace(claim, expires_at=answer)
+            replace(claim, expires_at=answer) if isinstance(answer, datetime) else claim
             for claim, answer in zip(claims, answers, strict=True)
-            if isinstance(answer, datetime)
+            if not isinstance(answer, LeaseLost | ExecutionNotFound)
         ]
 
     async def _poll(self, poll: ClaimRequest) -> list[Claim]:

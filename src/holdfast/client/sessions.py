@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
@@ -142,14 +143,15 @@ class RemoteSessions(api.Sessions):
         checks.integer("after", after, 0, bounds.AMOUNT)
         session: Session | None = None
         events = follow(self._http, _about(session_id, "events"), after=after)
-        async for event in events:
-            if event.name == "state":
-                session = decode.session(msgspec.json.decode(event.data))
-                yield Transcript(session=session, entries=())
-            elif event.name == "message" and session is not None:
-                entry = decode.entry(event.data)
-                session = session.after(entry)
-                yield Transcript(session=session, entries=(entry,))
+        async with contextlib.aclosing(events):
+            async for event in events:
+                if event.name == "state":
+                    session = decode.session(msgspec.json.decode(event.data))
+                    yield Transcript(session=session, entries=())
+                elif event.name == "message" and session is not None:
+                    entry = decode.entry(event.data)
+                    session = session.after(entry)
+                    yield Transcript(session=session, entries=(entry,))
 
     # Operating
 

@@ -53,6 +53,7 @@ class States(Domain):
             scope.stored,
             name,
             "" if expected is None else str(expected),
+            new_id(),
         )
         return bool(word == b"removed")
 

@@ -55,6 +55,8 @@ _RELATED_AT_ONCE = 16
 _SLOTS_OF_TWO = 100
 _MOST_CLAIMS = 4
 _PAUSE_AFTER_ERROR_S = 1.0
+#: How long claims have to end when the worker is cancelled.
+_CLAIMS_GRACE_S = 2.0
 #: How long tasks in threads have to notice that the worker stops immediately.
 _THREADS_GRACE_S = 2.0
 
@@ -256,9 +258,24 @@ class Worker:
         several = max(1, min(_MOST_CLAIMS, 2 * slots // _SLOTS_OF_TWO))
         most = min(_MOST_IN_CLAIM, math.ceil(slots / several))
         claims = (self._claim(claimer, most) for _ in range(several))
-        works = [asyncio.ensure_future(work) for work in (declaring, self._consume(), *claims)]
+        claiming = [asyncio.ensure_future(claim) for claim in claims]
+        works = [
+            asyncio.ensure_future(declaring),
+            asyncio.ensure_future(self._consume()),
+            *claiming,
+        ]
         try:
-            await asyncio.gather(*works)
+            # Unlike `gather`, this does not cancel them when the worker is cancelled.
+            done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_EXCEPTION)
+            for work in done:
+                work.result()
+        except BaseException:
+            # What the store grants at this moment is returned; cancelled, it would wait until its
+            # leases expire.
+            self.release()
+            self._slots.close()
+            await asyncio.wait(claiming, timeout=_CLAIMS_GRACE_S)
+            raise
         finally:
             await stop(*works)
 

@@ -511,3 +511,29 @@ async def test_a_worker_that_is_cancelled_as_it_starts_executions_returns_all_le
     running = asyncio.ensure_future(worker.run())
     await asyncio.wait([running])
     assert [await handle.state() for handle in handles] == [State.WAITING] * 4
+
+
+async def test_what_is_claimed_as_the_worker_is_cancelled_is_returned(
+    app: App, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leases that the store grants at that moment do not wait for their expiry."""
+
+    @app.task
+    async def work() -> None:
+        await asyncio.Event().wait()
+
+    claim = engine.store.executions.claim
+
+    async def cancel_as_it_is_granted(*args: Any, **kwargs: Any) -> Any:
+        claims = await claim(*args, **kwargs)
+        if claims[0] and not running.cancelling():
+            running.cancel()
+            await asyncio.sleep(0.05)  # the worker ends meanwhile
+        return claims
+
+    monkeypatch.setattr(engine.store.executions, "claim", cancel_as_it_is_granted)
+    handle = await work.submit()
+    running = asyncio.create_task(Worker(app, WorkerSettings(lease_ms=30_000)).run())
+    await asyncio.wait([running])
+    assert running.cancelled()
+    assert await handle.state() is State.WAITING

@@ -181,3 +181,39 @@ async def test_executions_may_outlive_their_session(store: Store, clock: Clock, 
     assert delivered.execution == f"{delivered.session}~2"
     assert (await entries(store, delivered.session))[0].execution == delivered.execution
     assert violations(dump(), clock.now_ms) == []
+
+
+async def test_erasing_a_new_session_removes_executions_of_the_one_before(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """Those that outlived it, also if its first one is gone: the numbers continue after them."""
+    await store.lanes.set_retention("default", {"session": 60_000, "completed": 120_000})
+    first = await begin(store)
+    await store.executions.complete(first.id, first.lease, b"null")
+    await clock.advance_and_tick(50_000)
+    second = await begin(store, "two")
+    await store.executions.complete(second.id, second.lease, b"null")
+    await clock.advance_and_tick(70_000)
+    assert await state_of(store, second.id) is State.COMPLETED
+    for execution in (session_of(first), first.id):
+        assert not any(key.endswith(f":{execution}") for key in dump() if ":N:" not in key)
+    delivered = await deliver(store, "three")
+    assert delivered.execution == f"{delivered.session}~3"
+    assert violations(dump(), clock.now_ms) == []
+    await store.sessions.erase(delivered.session)
+    assert left_of(dump(), delivered.session) == []
+    assert violations(dump(), clock.now_ms) == []
+    assert (await deliver(store, "four")).execution == first.id
+
+
+async def test_a_session_that_outlives_its_executions_leaves_nothing(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """No number is kept for a new session of the same key."""
+    await store.lanes.set_retention("default", {"session": 60_000, "completed": 30_000})
+    claim = await begin(store)
+    await store.executions.complete(claim.id, claim.lease, b"null")
+    await clock.advance_and_tick(30_000)
+    await clock.advance_and_tick(30_000)
+    assert left_of(dump(), session_of(claim)) == []
+    assert (await deliver(store, "again")).execution == claim.id

@@ -81,6 +81,16 @@ def test_ids_are_shown_as_the_caller_knows_them() -> None:
         shown.show_to(None)
 
 
+def test_texts_show_ids_as_the_caller_knows_them() -> None:
+    """Only where an id begins: other words may end as the caller's tenant does."""
+    shown.show_to("t")
+    try:
+        text = "t=a waits for 't=b' (t=c~1), not for next=t, my-t=d or limit=5"
+        assert shown.text(text) == "a waits for 'b' (c~1), not for next=t, my-t=d or limit=5"
+    finally:
+        shown.show_to(None)
+
+
 def test_the_schema_has_the_types_of_json() -> None:
     """Every field is required: a view always shows all."""
     schema = msgspec.json.schema(ThingView)["$defs"]["ThingView"]

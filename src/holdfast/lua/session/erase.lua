@@ -20,7 +20,7 @@ local function run(tag, args)
     return reply.no('session_not_found', 'id', id)
   end
   server.call('DEL', keys.buffered(tag, id))
-  local current, number = sessions.current(id, session), tonumber(session.n or 0)
+  local current, number = sessions.current(id, session), sessions.started(tag, id, session)
   sessions.clear(tag, id, session, { 'cur' })
   local least = math.max(0, number - MOST_IN_CALL)
   for n = number, least + 1, -1 do

@@ -6,8 +6,10 @@ no tenant receives full ids, which it can send back unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 from holdfast.model import names
@@ -47,4 +49,10 @@ def _own_value(value: Any) -> Any:
 def text(message: str) -> str:
     """Return a message with its ids as the caller knows them."""
     tenant = _tenant.get()
-    return message if tenant is None else message.replace(f"{tenant}{names.ID_SEPARATOR}", "")
+    return message if tenant is None else _own_ids(tenant).sub("", message)
+
+
+@lru_cache(1_000)
+def _own_ids(tenant: str) -> re.Pattern[str]:
+    """Match how ids of a tenant begin, and not the end of another word, such as `limit=` of `t`."""
+    return re.compile(rf"(?<![\w.@-]){re.escape(tenant + names.ID_SEPARATOR)}")

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Annotated, Any, Self
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from holdfast import errors
 from holdfast.model import bounds, checks
@@ -113,6 +114,9 @@ async def _answer(call: Call, identity: Identity, tenant: str | None) -> Answer[
     headers = {}
     if identity.key is not None:
         session = console_sessions.begin(identity.key, await identities.now_ms(), tenant)
+        if identity.session is not None:
+            # Only the key begins another 12 hours.
+            session = replace(session, until_ms=identity.session.until_ms)
         text = console_sessions.cookie(session, await identities.ring(), secure=_is_secure(call))
         headers["Set-Cookie"] = text
         identity = identity.within(session)

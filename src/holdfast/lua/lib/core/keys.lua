@@ -64,6 +64,7 @@ function keys.session_state(tag, id) return tag .. ':V:' .. id end
 function keys.dead_replies(tag, id) return tag .. ':D:' .. id end
 function keys.tenant_dead_replies(tag, tenant) return tag .. ':dead:' .. tenant end
 function keys.listeners(tag, id) return tag .. ':L:' .. id end
+function keys.session_numbers(tag, id) return tag .. ':N:' .. id end
 function keys.erased_session(tag, id) return tag .. ':E:' .. id end
 function keys.sessions(tag, tenant) return tag .. ':sessions:' .. tenant end
 function keys.session_users(tag, tenant) return tag .. ':users:' .. tenant end

@@ -37,7 +37,7 @@ end
 
 --- Start an execution that receives messages. Returns its id.
 function conversations.start(tag, id, session, item, numbers, now)
-  local number = tonumber(session.n or 0) + 1
+  local number = sessions.started(tag, id, session) + 1
   while server.call('EXISTS', keys.record(tag, id .. '~' .. number)) == 1 do number = number + 1 end
   local execution = id .. '~' .. number
   if settings.has_rules(tag) then item.limits = limits.resolve(tag, item) end

@@ -9,12 +9,14 @@
 ---   person = who answers instead of the conversation   why = the reason for that
 ---   handed = the last entry before that   sent, tries, fence = see lib/session/outgoing.lua
 ---   values = the highest version of a value of its state that was removed
---- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake lib/session/users
+--- @requires lib/core/keys lib/core/record lib/core/settings lib/core/timers lib/core/wake lib/session/users
 --- @requires lib/session/dead lib/stream/feed
 local sessions = {}
 
 -- A process that listens says so again long before this has passed.
 local LISTEN_MS, MOST_LISTENERS = 60000, 1000
+
+local MOST_LOOKED, DAY_MS = 100, 86400000
 
 --- All fields, or nil if there is no such session.
 function sessions.read(tag, id)
@@ -71,6 +73,11 @@ end
 --- The id of the execution that has not ended, or nil.
 function sessions.current(id, session) return session.cur and id .. '~' .. session.cur end
 
+--- How many executions were started, before this session began also.
+function sessions.started(tag, id, session)
+  return tonumber(session.n or server.call('GET', keys.session_numbers(tag, id)) or 0)
+end
+
 local function keep_ms(tag, session) return settings.keep(tag, session.tenant, 'session') end
 
 --- Note that something was written now; sessions are listed by this.
@@ -119,8 +126,23 @@ function sessions.forget(tag, id, session, now)
   feed.noted(tag, session.tenant, 'session', id, 'removed')
   server.call(
     'UNLINK', keys.session(tag, id), keys.transcript(tag, id), keys.activities(tag, id),
-    keys.buffered(tag, id), keys.session_state(tag, id), keys.dead_replies(tag, id), keys.listeners(tag, id)
+    keys.buffered(tag, id), keys.session_state(tag, id), keys.dead_replies(tag, id), keys.listeners(tag, id),
+    keys.session_numbers(tag, id)
   )
+end
+
+-- Executions may outlive their session: while they may be there, a new one of the same key continues
+-- their numbers, so that its erasure finds them.
+local function leave_numbers(tag, id, number, now)
+  local until_ms
+  for n = number, math.max(1, number - MOST_LOOKED + 1), -1 do
+    local state, due = unpack(record.get(tag, id .. '~' .. n, 'state', 'due'))
+    -- One that the archive must take first has no such time.
+    if state then until_ms = math.max(until_ms or now, tonumber(due or now + 30 * DAY_MS)) end
+  end
+  if until_ms then
+    server.call('SET', keys.session_numbers(tag, id), number, 'PX', ('%d'):format(until_ms - now + DAY_MS))
+  end
 end
 
 --- The timer of a session fired: it is removed if nothing was written for long and nothing runs.
@@ -135,7 +157,9 @@ function sessions.expire(tag, id, now)
   if session.cur then
     server.call('ZREM', keys.timers(tag), 'c:' .. id)
   elseif due <= now then
+    local number = sessions.started(tag, id, session)
     sessions.forget(tag, id, session, now)
+    leave_numbers(tag, id, number, now)
   else
     timers.set(tag, 'c:' .. id, due, now)
   end
