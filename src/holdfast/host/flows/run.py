@@ -279,8 +279,9 @@ class Run:
 
     def _goto(self, action: Goto) -> None:
         given = self._given.get(len(self._state.frames), self._payload)
-        self._state.frames.pop()
+        until = self._state.frames.pop().until_ms
         self.enter(action.flow.name, given, action.node.name if action.node else None)
+        self._frame.until_ms = until
 
     # What nodes do
 
