@@ -98,7 +98,8 @@ class Models:
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, tuple):
             status, headers, body = answer
-            return web.Response(status=status, headers=headers, text=json.dumps(body))
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            return web.Response(status=status, headers=headers, body=data)
         if isinstance(answer, Mapping):
             return web.json_response(answer)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

@@ -94,6 +94,14 @@ LOOP = command("(loop $again (br $again))")
 TRAP = command("unreachable")
 DIVIDE = command("(drop (i32.div_s (i32.const 1) (i32.const 0)))")
 EXIT = command("(call $proc_exit (i32.const 3))", "proc_exit")
+#: Leaves out a byte of its last character, and fails.
+MIXED = command(
+    """(call $write (i32.const 1024) (i32.const 12))
+    (call $write (i32.const 1037) (i32.const 2))
+    (call $proc_exit (i32.const 1))""",
+    "proc_exit",
+    data='{"error": "ö"}',
+)
 #: Calls the host without end.
 CHAT = command("(loop $again (call $write (i32.const 0) (i32.const 0)) (br $again))")
 DEEP = command("(call $deep)", more="(func $deep (call $deep))")

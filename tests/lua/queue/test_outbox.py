@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from holdfast.engine import Engine
@@ -26,6 +27,18 @@ async def test_what_is_owed_is_listed_by_target_in_order(store: Store, engine: E
     await store.queues.sent("q", "dead", 2)
     ((_, first, entries),) = (await store.queues.outbox("q", 2))[1]
     assert (first, len(entries)) == (3, 1)
+
+
+async def test_a_queue_may_owe_to_any_number_of_others(store: Store, engine: Engine) -> None:
+    """Lua unpacks at most some thousand values, and an outbox that cannot be read is stuck."""
+    await engine.queues.define("q")
+    await push(engine, *[b"1"] * 90)
+    fields = msgspec.msgpack.encode({"id": "m"})
+    for number, delivery in enumerate(await read(engine, 90)):
+        effects = [(f"t{number}-{place}", fields, b"1") for place in range(100)]
+        await store.queues.commit("q", delivery.handle, effects)
+    _, owed = await store.queues.outbox("q", 1)
+    assert len(owed) == 9_000
 
 
 async def test_an_unknown_queue_is_refused(store: Store) -> None:

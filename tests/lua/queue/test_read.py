@@ -258,3 +258,16 @@ async def test_a_repeated_read_that_only_gave_up_messages_changes_nothing(
     # Nothing says when there may be more: the consumer looks again at once.
     assert await store.caller.write(*args) == [1, 0]
     assert dump() == before
+
+
+async def test_a_read_passes_over_any_number_of_expired_messages(
+    engine: Engine, clock: Clock
+) -> None:
+    """Lua passes at most some thousand values to a command, and what was taken must be counted."""
+    await engine.queues.define("q")
+    for _ in range(9):
+        await push(engine, *[b"old"] * 1_000, ttl_ms=1_000)
+    await push(engine, b"new")
+    await clock.advance(1_000)
+    assert await payloads(engine, 1_000) == [b"new"]
+    assert await counts(engine) == {"in_flight": 1, "expired": 9_000}

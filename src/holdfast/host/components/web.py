@@ -69,6 +69,6 @@ def _output(response: Response) -> bytes:
         return response.body or b"null"
     try:
         raise reported(msgspec.json.decode(response.body)["error"])
-    except (msgspec.DecodeError, RecursionError, LookupError, TypeError):
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, LookupError, TypeError):
         message = f"the server answered {status}"
         raise failed("component_failed", message, details={"status": status}) from None

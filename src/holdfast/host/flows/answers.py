@@ -57,7 +57,9 @@ def _typed(text: str, schema: Any) -> Any:
         if wanted == "integer":
             return int(text)
         if wanted == "number":
-            return int(text) if text.lstrip("+-").isdecimal() else float(text)
+            number = int(text) if text.lstrip("+-").isdecimal() else float(text)
+            # JSON has neither `nan` nor `inf`.
+            return number if number - number == 0 else text
     except ValueError:
         return text
     if wanted == "boolean" and text.casefold() in _YES | _NO:

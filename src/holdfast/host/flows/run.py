@@ -279,8 +279,9 @@ class Run:
 
     def _goto(self, action: Goto) -> None:
         given = self._given.get(len(self._state.frames), self._payload)
-        self._state.frames.pop()
+        until = self._state.frames.pop().until_ms
         self.enter(action.flow.name, given, action.node.name if action.node else None)
+        self._frame.until_ms = until
 
     # What nodes do
 
@@ -320,7 +321,8 @@ class Run:
     async def _approve(self, node: FlowNode, action: Approval, scope: dict[str, Any]) -> None:
         left = await self._time_left(node)
         asked = Approving.of(node.id, action, scope)
-        asked = dataclasses.replace(asked, timeout_ms=_shorter(action.timeout, left))
+        timeout = _shorter(action.timeout, left)
+        asked = dataclasses.replace(asked, timeout_ms=timeout)
         if asked.on_open is not None and self._flows.runners.reach is not None:
             self._flows.runners.reach(self._frame.flow, asked.on_open)
         self._steps += 2
@@ -328,17 +330,18 @@ class Run:
         try:
             decision = await self._stage.decide(asked)
         except WaitTimedOut as error:
-            self._time_out(node, action, error, left)
+            self._time_out(node, action, error, is_flow=timeout == left)
             return
         self.begin(None)
         self._finish(node, decision, await self._scope(node))
 
     def _time_out(
-        self, node: FlowNode, action: Wait | Ask | Approval, error: Exception, left: int | None
+        self, node: FlowNode, action: Wait | Ask | Approval, error: Exception, *, is_flow: bool
     ) -> None:
+        """Continue after a wait; `is_flow` says that the flow around it has no time left."""
         self.begin(None)
         first = first_end(self._state.frames)
-        if first is not None and left is not None and left == _shorter(action.timeout, left):
+        if first is not None and is_flow:
             raise FlowExpired(first[1])
         if action.on_timeout is None:
             raise NodeFailed("timeout", f"node {node.id}: nobody answered in time") from error
@@ -373,11 +376,12 @@ class Run:
         while True:
             self._steps += 1
             left = await self._time_left(node)
-            timeout = action.timeout if pending.wait_ms is None else pending.wait_ms
+            own = action.timeout if pending.wait_ms is None else pending.wait_ms
+            timeout = _shorter(own, left)
             try:
-                message = await self._stage.receive(_shorter(timeout, left))
+                message = await self._stage.receive(timeout)
             except WaitTimedOut as error:
-                self._time_out(node, action, error, left)
+                self._time_out(node, action, error, is_flow=timeout == left)
                 return
             if message.kind == MOVE:
                 await self._move(pending, message)

@@ -74,12 +74,15 @@ class Text:
 
     def text(self, scope: Mapping[str, Any]) -> str:
         """Return the value as text."""
-        whole = "".join(
-            part if isinstance(part, str) else as_text(part.evaluate(scope)) for part in self.parts
-        )
-        if len(whole) > MAX_TEXT:
-            raise ExpressionFailed(f"the text has more than {MAX_TEXT} characters")
-        return whole
+        found: list[str] = []
+        size = 0
+        for part in self.parts:
+            found.append(part if isinstance(part, str) else as_text(part.evaluate(scope)))
+            size += len(found[-1])
+            # Before they are joined: a file has room for many templates.
+            if size > MAX_TEXT:
+                raise ExpressionFailed(f"the text has more than {MAX_TEXT} characters")
+        return "".join(found)
 
 
 @dataclass(frozen=True, slots=True)

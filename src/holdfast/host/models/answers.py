@@ -83,7 +83,7 @@ class Completion:
         """Add a part in JSON; returns the text that is new. Raises NodeFailed."""
         try:
             chunk = _DECODER.decode(data)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             message = "the model sent something that is no part of an answer"
             raise NodeFailed("model_bad_response", message, retryable=True) from None
         if chunk.error is not None:

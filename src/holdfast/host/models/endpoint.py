@@ -107,6 +107,6 @@ async def _reason(reply: Reply) -> str:
     try:
         found = msgspec.json.decode(await reply.read())["error"]
         words = [found.get("code"), found.get("type")]
-    except (NodeFailed, msgspec.DecodeError, LookupError, TypeError, AttributeError):
+    except (NodeFailed, ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return ""
     return next((word for word in words if isinstance(word, str) and _WORD.fullmatch(word)), "")

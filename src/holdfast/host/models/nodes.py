@@ -188,7 +188,7 @@ def _tool_schemas(bundle: Bundle) -> Mapping[str, Any]:
                 continue
             try:
                 schema = msgspec.json.decode(pack.files[path])
-            except (msgspec.DecodeError, RecursionError):
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
                 schema = None
             if not isinstance(schema, dict):
                 message = f"{path} is not a JSON Schema"

@@ -100,10 +100,11 @@ def _body(response: Response) -> Any:
     if response.body and (kind == _JSON or kind.endswith("+json")):
         try:
             return msgspec.json.decode(response.body)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise NodeFailed("http_bad_response", "the response is not JSON, as it says") from None
     charset = rest.partition("charset=")[2].partition(";")[0].strip(' "') or "utf-8"
     try:
         return response.body.decode(charset, "replace")
-    except LookupError:
+    except (LookupError, ValueError):
+        # It is unknown, or Python has it for other uses.
         return response.body.decode("utf-8", "replace")

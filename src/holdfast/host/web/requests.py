@@ -31,14 +31,16 @@ def target(text: str, allowed: Iterable[str]) -> URL:
         raise NodeFailed("http_invalid", "the URL is not valid")
     try:
         url = URL(text)
-        port = url.port
+        port, name = url.port, url.host or ""
+        # The resolver would fail in its own words.
+        (url.raw_host or "").encode("idna")
     except ValueError:
         raise NodeFailed("http_invalid", "the URL is not valid") from None
-    if url.scheme not in {"http", "https"} or not url.host:
+    if url.scheme not in {"http", "https"} or not name:
         raise NodeFailed("http_invalid", "the URL is not that of a web server")
     if url.user is not None or url.password is not None:
         raise NodeFailed("http_denied", "a URL may not hold a user or a password")
-    host = url.host.lower().rstrip(".")
+    host = name.lower().rstrip(".")
     if not allows(allowed, host, str(port)):
         raise NodeFailed("http_denied", f"the pack does not allow calls to {host}:{port}")
     return url.with_fragment(None)

@@ -9,5 +9,8 @@
 local function run(tag, args)
   local q, refusal = queue.open(tag)
   if not q then return refusal end
-  return { 'ok', q.secret:sub(1, 8) .. q.born, unpack(queue_outbox.list(q, tonumber(args[1]))) }
+  -- The targets may be more than Lua can unpack.
+  local answer = { 'ok', q.secret:sub(1, 8) .. q.born }
+  for _, owed in ipairs(queue_outbox.list(q, tonumber(args[1]))) do answer[#answer + 1] = owed end
+  return answer
 end

@@ -37,6 +37,8 @@ local function fill(q, group, request, consumer, count, side, out)
     local ids = queue_order.take(q, group, side, wanted)
     if #ids > 0 then
       queue_deliveries.hand_out(q, group, ids, request, consumer, out)
+      -- What all rounds collect may be more than Lua can pass to a command.
+      queue.flush(q)
     elseif not more then
       return false
     end

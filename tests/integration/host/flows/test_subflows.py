@@ -183,3 +183,33 @@ def test_a_host_without_state_refuses_flows_that_use_it() -> None:
     with pytest.raises(InvalidPack, match=r"state.yaml:5") as error:
         Flows(found)
     assert error.value.context["problem"] == "not_supported"
+
+
+async def test_a_flow_that_another_goes_to_must_end_in_the_same_time(talking: Talking) -> None:
+    """It runs in the place of the first one, for the same node."""
+    inner = """
+id: inner
+type: messaging
+internal: true
+nodes:
+  go: {goto: {flow: further}}
+"""
+    further = """
+id: further
+type: messaging
+internal: true
+nodes:
+  ask: {ask: {text: Name?, answer: {type: string}}}
+"""
+    outer = """
+id: outer
+type: messaging
+nodes:
+  inner: {flow: {flow: inner}, timeout: 1h, on_error: late}
+  late: {emit: {text: "{{ prev.error.code }} in {{ prev.node }}."}}
+"""
+    async with talking(outer, inner, further) as talk:
+        await talk.say("hi")
+        await talk.expect("Name?")
+        await talk.advance(hours=2)
+        await talk.expect("timeout in inner.")

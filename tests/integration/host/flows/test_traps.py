@@ -285,3 +285,22 @@ nodes:
     async with talking(flow) as talk:
         await talk.say("hi")
         await talk.expect(code)
+
+
+@pytest.mark.parametrize("word", ["nan", "Infinity", "-inf", "1e999"])
+async def test_a_number_is_one_that_json_has(talking: Talking, word: str) -> None:
+    """Another would pass any bounds, and be null when the conversation continues."""
+    flow = """
+id: price
+type: messaging
+nodes:
+  ask: {ask: {text: Price?, answer: {type: number, minimum: 1}}, out: say}
+  say: {emit: {text: "{{ nodes.ask }}"}}
+"""
+    async with talking(flow) as talk:
+        await talk.say("hi")
+        await talk.expect("Price?")
+        await talk.say(word)
+        await talk.expect("Please answer with a number. Price?")
+        await talk.say("1.5")
+        await talk.expect("1.5")

@@ -170,6 +170,7 @@ async def test_an_http_component_posts_the_call(sandbox: Sandbox) -> None:
             "busy": web.Response(status=503, headers={"retry-after": "2"}),
             "broken": web.Response(status=500),
             "refuse": web.json_response({"error": {"code": "not_found"}}, status=404),
+            "mixed": web.Response(status=404, body=b'{"error": "\xff"}'),
             "large": web.json_response("x" * 300_000),
             "away": web.Response(status=302, headers={"location": "http://example.org/"}),
         }
@@ -184,7 +185,7 @@ async def test_an_http_component_posts_the_call(sandbox: Sandbox) -> None:
             assert (found["operation"], found["call"]["tenant"]) == ("run", "acme")
             assert await components(call_of("web", "nothing")) is None
             codes = {}
-            for given in ("words", "busy", "broken", "refuse", "large", "away"):
+            for given in ("words", "busy", "broken", "refuse", "mixed", "large", "away"):
                 with pytest.raises(NodeFailed) as failure:
                     await components(call_of("web", given))
                 codes[given] = (failure.value.code, failure.value.retry_after_ms)
@@ -200,6 +201,7 @@ async def test_an_http_component_posts_the_call(sandbox: Sandbox) -> None:
         "busy": ("component_unreachable", 2_000),
         "broken": ("component_failed", 0),
         "refuse": ("not_found", 0),
+        "mixed": ("component_failed", 0),
         "large": ("component_output_too_large", 0),
         "away": ("component_denied", 0),
     }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -77,3 +78,16 @@ def test_a_broken_template_says_where(text: str, code: str, offset: int) -> None
     with pytest.raises(SyntaxProblem) as caught:
         parse_text(text)
     assert (caught.value.code, caught.value.offset) == (code, offset)
+
+
+def test_a_text_is_given_up_as_soon_as_it_is_too_long() -> None:
+    """A file has room for templates that would fill the memory together."""
+    text = parse_text("{{ big }}" * 10_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ExpressionFailed, match="more than"):
+            text.text({"big": ["x" * 60_000]})
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 10_000_000

@@ -209,6 +209,9 @@ async def test_rounds_are_bounded() -> None:
     assert (len(ask.calls), len(ask.models.requests)) == (3, 4)
 
 
+JSON = {"Content-Type": "application/json"}
+
+
 @pytest.mark.parametrize(
     ("answer", "code", "retryable", "after_ms"),
     [
@@ -222,6 +225,9 @@ async def test_rounds_are_bounded() -> None:
         ((400, {}, {"error": {"code": "too_long", "message": KEY}}), "model_refused", False, 0),
         ((400, {}, {"error": {"code": KEY * 20}}), "model_refused", False, 0),
         ((400, {}, [1]), "model_refused", False, 0),
+        ((400, {}, b'{"error": "\xff"}'), "model_refused", False, 0),
+        ((500, {}, b'{"error": "\xff"}'), "model_failed", True, 0),
+        ((200, JSON, b'{"error": "\xff"}'), "model_bad_response", True, 0),
         ((302, {"Location": "http://127.0.0.1:1/"}, {}), "http_denied", False, 0),
     ],
 )  # fmt: skip

@@ -70,6 +70,9 @@ async def _get(client: Web, request: Request, *allowed: str) -> Response:
         ("http://api.test/\r\nX-Evil: 1", "http_invalid"),
         ("http://api.test/ HTTP/1.1", "http_invalid"),
         ("http://[::1/", "http_invalid"),
+        ("http://" + "a" * 64 + ".api.test/", "http_invalid"),
+        ("http://a..api.test/", "http_invalid"),
+        ("http://xn--a.api.test/", "http_invalid"),
         ("http://api.test/" + "a" * 9_000, "http_invalid"),
     ],
 )

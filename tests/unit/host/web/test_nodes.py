@@ -83,12 +83,29 @@ async def test_other_statuses_and_texts_are_outputs() -> None:
     async def wrong(_: web.Request) -> web.Response:
         return web.Response(body=b"{", content_type="application/json")
 
-    async with serving({"/": lost, "/wrong": wrong}) as port:
+    async def mixed(_: web.Request) -> web.Response:
+        return web.Response(body=b'{"a": "\xff"}', content_type="application/json")
+
+    async with serving({"/": lost, "/wrong": wrong, "/mixed": mixed}) as port:
         out = await _run(port, _call(f"http://127.0.0.1:{port}/"))
         assert (out["status"], out["body"]) == (404, "verloren ö")
-        with pytest.raises(NodeFailed) as failure:
-            await _run(port, _call(f"http://127.0.0.1:{port}/wrong"))
-        assert failure.value.code == "http_bad_response"
+        for path in ("wrong", "mixed"):
+            with pytest.raises(NodeFailed) as failure:
+                await _run(port, _call(f"http://127.0.0.1:{port}/{path}"))
+            assert failure.value.code == "http_bad_response"
+
+
+@pytest.mark.parametrize("charset", ["nothing", "idna", "punycode", "undefined", "rot13"])
+async def test_a_charset_that_cannot_be_read_is_taken_for_utf_8(charset: str) -> None:
+    """Whatever a server says, its text does not fail the node."""
+
+    async def odd(_: web.Request) -> web.Response:
+        kind = f"text/plain; charset={charset}"
+        return web.Response(body=b"\xc3\xb6 \xff", headers={"Content-Type": kind})
+
+    async with serving({"/": odd}) as port:
+        out = await _run(port, _call(f"http://127.0.0.1:{port}/"))
+    assert out["body"] == "ö \N{REPLACEMENT CHARACTER}"
 
 
 async def test_the_host_fills_in_secrets(caplog: pytest.LogCaptureFixture) -> None:

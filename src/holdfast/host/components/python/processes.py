@@ -116,7 +116,7 @@ class Process:
             raise failed("component_output_too_large") from None
         try:
             answer: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise failed("component_invalid_output") from None
         return answer
 

@@ -103,7 +103,7 @@ class _Command:
             return output
         try:
             error: Any = msgspec.json.decode(output)["error"]
-        except (msgspec.DecodeError, RecursionError, LookupError, TypeError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, LookupError, TypeError):
             message = f"the command ended with status {status}"
             raise failed("component_failed", message, details={"status": status}) from None
         raise reported(error)
