@@ -203,7 +203,11 @@ async def test_tasks_and_conversations_live_through_three_versions(tmp_path: Pat
                     await worker.wait_for_text("holdfast is running shop:app")
                     await _begin(engine, pairs)
                 rest = partial(_all_rest, engine, tmp_path, version, names)
-                await wait_for(rest, timeout_s=60)
+                try:
+                    await wait_for(rest, timeout_s=60)
+                except TimeoutError:
+                    moving = await _moving(engine, tmp_path, version, names)
+                    pytest.fail(f"{moving}: {moving and await engine.history(moving)}")
                 worker.end(signal.SIGKILL)
         effects = [line.split() for line in (tmp_path / "effects").read_text().splitlines()]
         for name in names:
@@ -236,14 +240,19 @@ async def _begin(engine: Engine, pairs: list[str]) -> None:
 
 async def _all_rest(engine: Engine, folder: Path, version: int, names: list[str]) -> bool:
     """Whether every run hangs in this version or has ended."""
+    return await _moving(engine, folder, version, names) is None
+
+
+async def _moving(engine: Engine, folder: Path, version: int, names: list[str]) -> str | None:
+    """Return the id of the first execution that neither hangs in this version nor has ended."""
     file = folder / "hanging"
     hanging = set(file.read_text().splitlines()) if file.exists() else set()
-    moving = [name for name in names if f"{version} {name}" not in hanging]
-    for name in moving:
+    for name in names:
+        if f"{version} {name}" in hanging:
+            continue
         if name[0] == "t":
-            is_over = (await engine.describe(name)).state.is_terminal
-        else:
-            is_over = (await engine.sessions.get(_key(name).id)).execution is None
-        if not is_over:
-            return False
-    return True
+            if not (await engine.describe(name)).state.is_terminal:
+                return name
+        elif execution := (await engine.sessions.get(_key(name).id)).execution:
+            return execution
+    return None
