@@ -41,16 +41,17 @@ async def restore(
     *,
     codec: Codec | None = None,
     force: bool = False,
+    unsealed: bool = False,
     advance: Advance | None = None,
 ) -> Manifest:
     """Write a backup into a store; the digests of all parts are compared first.
 
     Raises StoreIncompatible if the store has keys, unless `force` removes them, or if the backup
-    does not fit; InvalidRecord if the backup is not whole, PayloadUnreadable without its key.
-    A store whose restore was interrupted cannot be opened.
+    does not fit; InvalidRecord if it is not whole, or without a seal, which with a codec only
+    `unsealed` accepts; PayloadUnreadable without its key. If interrupted, the store stays closed.
     """
     report = advance or (lambda _what, _done: None)
-    made = await manifest.read(objects, name)
+    made = await manifest.read(objects, name, codec, unsealed=unsealed)
     _check(made, url)
     for part in made.parts:
         body = await parts.read(objects, name, part)
