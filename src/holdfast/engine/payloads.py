@@ -56,9 +56,9 @@ class Payloads:
         #: Storages that were read besides that of the archive.
         self._others: dict[str, ObjectStore] = {}
 
-    async def _find(self, *, again: bool = False) -> _Place | None:
+    async def _find(self) -> _Place | None:
         now = asyncio.get_running_loop().time()
-        if again or now >= self._look_at:
+        if now >= self._look_at:
             url, threshold = await self._store.archives.offload()
             known = self._place
             if url is None:
