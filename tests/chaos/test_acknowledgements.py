@@ -12,12 +12,20 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import BackendFailed, HoldfastError, OutcomeUnknown
+from holdfast.backup import restore, restoring, take
+from holdfast.errors import (
+    BackendFailed,
+    HoldfastError,
+    OutcomeUnknown,
+    StoreIncompatible,
+    StoreUnavailable,
+)
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.fencing.leases import Leases
+from holdfast.fencing.memory import MemoryObjects
 from holdfast.model.executions import NewExecution
 from holdfast.model.writer_leases import Ask
-from holdfast.store.store import Store, StoreSettings, open_store
+from holdfast.store.store import Store, StoreSettings, connected, open_store
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
 from tests.support.killing import kill
@@ -107,6 +115,35 @@ async def test_a_promoted_replica_has_all_that_was_acknowledged(
     assert set(acknowledged) <= found
     async with open_store(url(replica)) as store:
         await create(store)
+
+
+async def test_a_restore_ends_when_the_replica_has_the_backup(
+    pair: tuple[TestServer, TestServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the replica it fails, and the store cannot be opened until it is restored again."""
+    primary, replica = pair
+    objects = MemoryObjects()
+    async with open_store(url(primary)) as store:
+        ids = {await create(store) for _ in range(20)}
+        await take(store, objects, name="a")
+    monkeypatch.setattr(restoring, "_ACK_S", 0)
+    async with connected(url(primary, "replicas:1"), BRIEF) as (client, target):
+        with (
+            paused(replica),
+            pytest.raises(StoreUnavailable, match="0 of 1 replicas have it after 300 ms"),
+        ):
+            await restore(client, target, objects, "a", force=True)
+        with pytest.raises(StoreIncompatible):
+            async with open_store(url(primary)):
+                pass
+        monkeypatch.undo()
+        await restore(client, target, objects, "a", force=True)
+        kill(primary)
+    with replica.raw() as raw:
+        raw.replicaof("NO", "ONE")
+    async with open_store(url(replica)) as store:
+        for one in ids:
+            assert str(await state_of(store, one)) == "waiting"
 
 
 async def test_without_the_replica_the_outcome_is_unknown(

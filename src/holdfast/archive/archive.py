@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from holdfast.archive import segment
-from holdfast.archive.offloaded import fetch
+from holdfast.archive.offloaded import fetch_any
 from holdfast.archive.segment import Entry, Index, Line, Segment
 from holdfast.errors import ExecutionNotFound, InvalidInput, InvalidRecord, LostRace
 from holdfast.fencing.manifest import FencedManifest, Snapshot
@@ -45,9 +45,16 @@ class Archive:
     """The archive in an object store, for reading."""
 
     def __init__(
-        self, objects: ObjectStore, key: str = KEY, *, sealing: Sealing | None = None
+        self,
+        objects: ObjectStore,
+        key: str = KEY,
+        *,
+        sealing: Sealing | None = None,
+        former: Sequence[ObjectStore] = (),
     ) -> None:
         self.objects = objects
+        #: Where the payloads of executions may be that began before this was the archive.
+        self._former = former
         self._sealing = sealing or Sealing()
         self.manifest: FencedManifest = FencedManifest(objects, key)
         self._indexes: OrderedDict[str, Index] = OrderedDict()
@@ -113,9 +120,10 @@ class Archive:
         """Return an execution in plain form, even if its payloads are stored separately."""
         data, result = row.input(), row.result()
         if any(references.is_reference(payload or b"") for payload in (data, result)):
-            fetched = await fetch(self.objects, data)
+            places = [self.objects, *self._former]
+            fetched = await fetch_any(places, data)
             row = row.with_payloads(
-                fetched, None if result is None else await fetch(self.objects, result)
+                fetched, None if result is None else await fetch_any(places, result)
             )
         return open_export(self._sealing, row)
 

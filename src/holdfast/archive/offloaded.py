@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
-from holdfast.errors import InvalidRecord
+from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import references
 
@@ -19,3 +20,16 @@ async def fetch(objects: ObjectStore, payload: bytes) -> bytes:
         message = f"{reference.key} in {objects.name} is missing or damaged"
         raise InvalidRecord(message, object=reference.key)
     return stored.body
+
+
+async def fetch_any(places: Sequence[ObjectStore], payload: bytes) -> bytes:
+    """Return the payload behind a reference from the first storage that has it."""
+    failed: HoldfastError = InvalidRecord("a payload is in no archive of this store")
+    for objects in places:
+        try:
+            return await fetch(objects, payload)
+        except BackendFailed as error:
+            failed = error
+        except InvalidRecord as error:
+            failed = failed if isinstance(failed, BackendFailed) else error
+    raise failed

@@ -26,6 +26,6 @@ async def set_archive(store: Store, url: str, *, offload_bytes: int | None = Non
 async def unset_archive(store: Store) -> None:
     """Stop archiving; retention applies to the waiting executions again.
 
-    Executions whose input or result is stored there lose it: let them be archived first.
+    Inputs and results that are stored there are still read from it.
     """
     await store.archives.set_url(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from typing_extensions import override
 
@@ -22,16 +22,19 @@ class StoreArchive(api.Archive):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._url: str | None = None
+        self._former: Sequence[str] = ()
         self._archive: Archive | None = None
 
     async def find(self) -> Archive | None:
         """Return the archive, None if the store has none."""
-        url = await self._store.archives.url()
-        if url != self._url:
+        url, former = await self._store.archives.urls()
+        if (url, former) != (self._url, self._former):
             self._archive = None
             if url is not None:
-                self._archive = Archive(urls.parse(url), sealing=self._store.sealing)
-            self._url = url
+                places = [urls.parse(one) for one in former]
+                sealing = self._store.sealing
+                self._archive = Archive(urls.parse(url), sealing=sealing, former=places)
+            self._url, self._former = url, former
         return self._archive
 
     async def open(self) -> Archive:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from holdfast.errors import BackendFailed, InvalidRecord, VersionConflict
 from holdfast.fencing.objects import ObjectStore
+from holdfast.model.codec import Codec
 
 #: Increases when older versions cannot read new backups.
 FORMAT = 1
@@ -46,6 +50,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     #: The id of the key that sealed the parts; None if they are not sealed.
     kid: str | None
     parts: list[Part]
+    #: With the key of the parts, over all other fields. None if they are not sealed, and in
+    #: backups of versions that did not seal it.
+    seal: str | None = None
 
 
 def place(name: str, part: str = _FILE) -> str:
@@ -53,8 +60,14 @@ def place(name: str, part: str = _FILE) -> str:
     return f"backups/{name}/{part}"
 
 
-async def read(objects: ObjectStore, name: str) -> Manifest:
-    """Return the manifest of a backup; raises InvalidRecord."""
+async def read(
+    objects: ObjectStore, name: str, codec: Codec | None = None, *, unsealed: bool = False
+) -> Manifest:
+    """Return the manifest of a backup; raises InvalidRecord.
+
+    With a codec, raises PayloadUnreadable if it is not the one that was written, and InvalidRecord
+    if it has no seal, unless `unsealed` accepts that.
+    """
     stored = await objects.get(place(name))
     if stored is None:
         message = f"{objects.name} has no backup {name}, or one that was not finished"
@@ -66,7 +79,42 @@ async def read(objects: ObjectStore, name: str) -> Manifest:
     if manifest.format != FORMAT:
         message = f"backup {name} has format {manifest.format}, this version reads {FORMAT}"
         raise InvalidRecord(message, name=name)
+    if codec is not None:
+        _check_seal(name, stored.body, manifest, codec, unsealed=unsealed)
     return manifest
+
+
+def sealed(manifest: Manifest, codec: Codec) -> Manifest:
+    """Return a manifest that nobody without the key can alter."""
+    about = _about(manifest.name, msgspec.to_builtins(manifest))
+    _, seal = codec.seal(b"", about)
+    return msgspec.structs.replace(manifest, seal=base64.b64encode(seal).decode())
+
+
+def _check_seal(
+    name: str, body: bytes, manifest: Manifest, codec: Codec, *, unsealed: bool
+) -> None:
+    if manifest.kid is None or manifest.seal is None:
+        if unsealed:
+            return
+        message = (
+            f"the manifest of backup {name} has no seal, so anyone who can write there may have "
+            "altered it: --unsealed restores it nevertheless"
+        )
+        raise InvalidRecord(message, name=name)
+    try:
+        seal = base64.b64decode(manifest.seal, validate=True)
+    except ValueError as error:
+        raise InvalidRecord(f"the seal of backup {name} is damaged", name=name) from error
+    # Of the object itself: a newer version may have written fields that this one does not know.
+    codec.open(manifest.kid, seal, _about(name, msgspec.json.decode(body)))
+
+
+def _about(name: str, fields: dict[str, Any]) -> bytes:
+    """Return what the seal of a manifest is bound to."""
+    fields.pop("seal", None)
+    digest = hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()
+    return f"backup {name} manifest {digest}".encode()
 
 
 async def require_free(objects: ObjectStore, name: str) -> None:

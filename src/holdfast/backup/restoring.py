@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from holdfast.backup import manifest, parts
 from holdfast.backup.manifest import Manifest
@@ -11,7 +11,7 @@ from holdfast.backup.parts import Row
 from holdfast.errors import InvalidRecord, StoreFault, StoreIncompatible, StoreUnavailable
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model.codec import Codec
-from holdfast.store.valkey import boot, keys
+from holdfast.store.valkey import boot, keys, library
 from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.urls import StoreUrl
@@ -20,6 +20,9 @@ from holdfast.store.valkey.urls import StoreUrl
 Advance = Callable[[str, int], None]
 
 _AT_ONCE = 256
+#: How long to wait for replicas or the disk when all is written.
+_ACK_S = 60.0
+_PAUSE_S = 0.1
 
 
 async def latest(objects: ObjectStore) -> str:
@@ -38,16 +41,17 @@ async def restore(
     *,
     codec: Codec | None = None,
     force: bool = False,
+    unsealed: bool = False,
     advance: Advance | None = None,
 ) -> Manifest:
     """Write a backup into a store; the digests of all parts are compared first.
 
     Raises StoreIncompatible if the store has keys, unless `force` removes them, or if the backup
-    does not fit; InvalidRecord if the backup is not whole, PayloadUnreadable without its key.
-    A store whose restore was interrupted cannot be opened.
+    does not fit; InvalidRecord if it is not whole, or without a seal, which with a codec only
+    `unsealed` accepts; PayloadUnreadable without its key. If interrupted, the store stays closed.
     """
     report = advance or (lambda _what, _done: None)
-    made = await manifest.read(objects, name)
+    made = await manifest.read(objects, name, codec, unsealed=unsealed)
     _check(made, url)
     for part in made.parts:
         body = await parts.read(objects, name, part)
@@ -60,17 +64,21 @@ async def restore(
         await _close(client, url.prefix)
         await _empty(client, url.prefix)
         meta: Row | None = None
+        tags = set[bytes]()
         for part in made.parts:
             body = await parts.read(objects, name, part)
             rows = parts.rows_of(name, part, body, made.kid, codec)
             opening = [row for row in rows if row[0] == _meta(url.prefix)]
             meta = opening[0] if opening else meta
             await _write(client, [row for row in rows if row not in opening])
+            tags.update(_tag(key) for key, _, _ in rows)
             report("restoring", part.keys)
         if meta is None:
             raise StoreIncompatible(f"backup {name} lacks the facts of its store")
+        await _acknowledge(client, url, tags)
         # Only now can the store be opened.
         await _write(client, [meta])
+        await _acknowledge(client, url, [_tag(meta[0])])
     except CallFailed as failure:
         kind = StoreFault if failure.answered else StoreUnavailable
         raise kind(f"the store cannot be restored: {failure.text}") from failure
@@ -131,6 +139,31 @@ async def _write(client: Client, rows: Sequence[Row]) -> None:
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
         await asyncio.gather(*(client.call(_command(*row)) for row in some))
+
+
+def _tag(key: bytes) -> bytes:
+    return key.partition(b"}")[0] + b"}"
+
+
+async def _acknowledge(client: Client, url: StoreUrl, tags: Iterable[bytes]) -> None:
+    """Wait until replicas, or the disk, have all that was written, if the URL asks for it.
+
+    Only calls of functions wait, so one follows for each tag that has keys.
+    """
+    if url.ack is None:
+        return
+    touch = library.script("hf_admin_touch")
+    loop = asyncio.get_running_loop()
+    give_up_at = loop.time() + _ACK_S
+    for tag in tags:
+        while True:
+            try:
+                await client.call(("EVAL", touch, "1", tag))
+                break
+            except CallFailed as failure:
+                if failure.answered or loop.time() > give_up_at:
+                    raise
+            await asyncio.sleep(_PAUSE_S)
 
 
 def _command(key: bytes, expires_at: int, value: bytes) -> tuple[str | bytes, ...]:

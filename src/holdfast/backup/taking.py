@@ -112,7 +112,7 @@ class _Taking:
 
     async def manifest(self, copies: Sequence[Node], taken_at: datetime) -> Manifest:
         """Describe what was written."""
-        return Manifest(
+        made = Manifest(
             format=manifest.FORMAT,
             name=self._name,
             taken_at=taken_at.isoformat(),
@@ -127,6 +127,7 @@ class _Taking:
             kid=self._codec.kids[0] if self._codec else None,
             parts=self._parts,
         )
+        return manifest.sealed(made, self._codec) if self._codec else made
 
     async def discard(self) -> None:
         """Remove what was written, as far as that is possible: a manifest without an answer first.

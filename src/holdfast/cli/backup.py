@@ -61,6 +61,9 @@ def restore(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Remove what the store has.")] = False,
+    unsealed: Annotated[
+        bool, typer.Option("--unsealed", help="With keys, accept a backup without a seal.")
+    ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -72,11 +75,13 @@ def restore(
     text = opening.near(store, create=True)
     moment = inputs.moment("at", at)
     if moment is not None:
-        if name or force:
-            raise InvalidInput("--at takes neither --name nor --force", field="at")
+        if name or force or unsealed:
+            message = "--at takes neither --name nor --force nor --unsealed"
+            raise InvalidInput(message, field="at")
         _restore_at(url, text, moment, as_json=as_json)
         return
-    _tell(asyncio.run(_restore(text, url, name, force=force)), "restored", as_json=as_json)
+    made = asyncio.run(_restore(text, url, name, force=force, unsealed=unsealed))
+    _tell(made, "restored", as_json=as_json)
 
 
 async def _take(engine: Engine, url: str, name: str | None, codec: codecs.Codec | None) -> Manifest:
@@ -87,7 +92,9 @@ async def _take(engine: Engine, url: str, name: str | None, codec: codecs.Codec 
         return await take(engine.store, urls.parse(url), name=name, codec=codec, advance=advance)
 
 
-async def _restore(text: str, url: str, name: str | None, *, force: bool) -> Manifest:
+async def _restore(
+    text: str, url: str, name: str | None, *, force: bool, unsealed: bool
+) -> Manifest:
     from holdfast.backup import latest, restore
     from holdfast.fencing import urls
     from holdfast.store.store import connected
@@ -101,7 +108,14 @@ async def _restore(text: str, url: str, name: str | None, *, force: bool) -> Man
         ):
             codec = codecs.of_environment()
             return await restore(
-                client, target, objects, chosen, codec=codec, force=force, advance=advance
+                client,
+                target,
+                objects,
+                chosen,
+                codec=codec,
+                force=force,
+                unsealed=unsealed,
+                advance=advance,
             )
 
 

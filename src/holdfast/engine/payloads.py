@@ -12,7 +12,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.archive.offloaded import fetch
+from holdfast.archive.offloaded import fetch, fetch_any
 from holdfast.engine.upstream_results import merge
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
 from holdfast.fencing import urls
@@ -53,10 +53,12 @@ class Payloads:
         self._sealing = store.sealing
         self._place: _Place | None = None
         self._look_at = 0.0
+        #: Storages that were read besides that of the archive.
+        self._others: dict[str, ObjectStore] = {}
 
-    async def _find(self, *, again: bool = False) -> _Place | None:
+    async def _find(self) -> _Place | None:
         now = asyncio.get_running_loop().time()
-        if again or now >= self._look_at:
+        if now >= self._look_at:
             url, threshold = await self._store.archives.offload()
             known = self._place
             if url is None:
@@ -126,18 +128,25 @@ class Payloads:
     async def _fetch(self, payload: bytes) -> bytes:
         if not references.is_reference(payload):
             return payload
-        place = await self._find() or await self._find(again=True)
+        place = await self._find()
         if place is None:
-            message = "a payload is in an archive that this store no longer uses"
-            raise InvalidRecord(message)
+            return await self._fetch_elsewhere(payload, "")
         try:
             return await fetch(place.objects, payload)
         except InvalidRecord:
-            # It may be in an archive that was set since the last look.
-            newer = await self._find(again=True)
-            if newer is None or newer.url == place.url:
-                raise
-            return await fetch(newer.objects, payload)
+            return await self._fetch_elsewhere(payload, place.url)
+
+    async def _fetch_elsewhere(self, payload: bytes, tried: str) -> bytes:
+        """Return a payload from an archive that was set since the last look, or a former one.
+
+        A process that has not noticed a new setting yet still writes to the archive before.
+        """
+        now, former = await self._store.archives.urls()
+        others = [url for url in (now, *former) if url and url != tried]
+        for url in others:
+            if url not in self._others:
+                self._others[url] = urls.parse(url)
+        return await fetch_any([self._others[url] for url in others], payload)
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input of an execution."""

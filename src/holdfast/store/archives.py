@@ -13,6 +13,7 @@ from holdfast.store.domain import Domain
 
 _ITEMS_IN_CALL = 100
 _ABANDON_IN_CALL = 500
+_FORMER_KEPT = 8
 
 
 class Archives(Domain):
@@ -25,28 +26,38 @@ class Archives(Domain):
 
     async def offload(self) -> tuple[str | None, int | None]:
         """Return the URL of the archive, and the size from which payloads are stored there."""
-        (flat,) = await self._call.read("hf_admin_settings", next(iter(self._store.tags())))
-        settings = records.pairs(flat)
+        settings = await self._settings()
         url, threshold = settings.get(b"archive"), settings.get(b"offload")
         return records.text(url), None if threshold is None else int(threshold)
+
+    async def urls(self) -> tuple[str | None, Sequence[str]]:
+        """Return the URL of the archive, and those of former ones, the last first."""
+        settings = await self._settings()
+        former = records.text(settings.get(b"former_archives")) or ""
+        return records.text(settings.get(b"archive")), former.splitlines()
+
+    async def _settings(self) -> dict[bytes, bytes]:
+        (flat,) = await self._call.read("hf_admin_settings", next(iter(self._store.tags())))
+        return records.pairs(flat)
 
     async def set_offload(self, threshold: int | None) -> None:
         """Keep payloads over this size outside the store; None keeps all in it."""
         value = "" if threshold is None else str(threshold)
-        await self._configure("offload", value)
+        await self._configure(offload=value)
 
     async def set_url(self, url: str | None) -> None:
         """Set the URL of the archive; None lets retention remove the waiting executions."""
-        await self._configure("archive", url or "")
+        last, former = await self.urls()
+        former = [one for one in (last, *former) if one and one != url][:_FORMER_KEPT]
+        # In one call, so that a payload in the archive before can always be read.
+        await self._configure(archive=url or "", former_archives="\n".join(former))
         if url is None:
             await asyncio.gather(*(self._abandon(tag) for tag in self._store.tags()))
 
-    async def _configure(self, name: str, value: str) -> None:
+    async def _configure(self, **settings: str) -> None:
+        args = [text for setting in settings.items() for text in setting]
         await asyncio.gather(
-            *(
-                self._call.write("hf_admin_configure", tag, name, value)
-                for tag in self._store.tags()
-            )
+            *(self._call.write("hf_admin_configure", tag, *args) for tag in self._store.tags())
         )
 
     async def _abandon(self, tag: str) -> None:

@@ -164,13 +164,13 @@ async def test_a_name_that_is_used_again_is_another_execution(
 async def test_disabling_gives_what_waits_back_to_retention(
     archiving: Store, clock: Clock, dump: Dump
 ) -> None:
-    """Nothing stays for ever."""
+    """Nothing stays for ever but where the archive was."""
     for number in range(4):
         await live(archiving, clock, number)
     await end_retention(archiving, clock)
     await archiving.archives.set_url(None)
     await clock.tick()
-    assert {key.split("}:", 1)[1] for key in dump()} <= {"meta"}
+    assert {key.split("}:", 1)[1] for key in dump()} <= {"meta", "settings"}
 
 
 async def test_pages_and_filters(archiving: Store, clock: Clock) -> None:

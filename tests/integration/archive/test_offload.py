@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import App
-from holdfast.archive import Archive, Archiver, ArchiverSettings, set_archive
+from holdfast.archive import Archive, Archiver, ArchiverSettings, set_archive, unset_archive
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound, IdempotencyConflict, InvalidInput, InvalidRecord
 from holdfast.fencing import FolderObjects
@@ -252,14 +252,42 @@ async def test_an_execution_that_is_submitted_during_an_erasure_keeps_its_input(
 async def test_a_payload_in_an_archive_that_was_set_a_moment_ago_is_read(
     offloading: Engine, tmp_path: Path
 ) -> None:
-    """Also by a process that still knows the one before."""
+    """Also by a process that still knows the one before; what is there already is read, too."""
     await offloading.submit("k", input=LARGE, id="first")
     await set_archive(offloading.store, f"file://{tmp_path}/new", offload_bytes=2_000)
     other = LARGE.replace(b"x", b"y")
     await Engine(offloading.store).submit("k", input=other, id="second")
     assert await offloading.input("second") == other
-    with pytest.raises(InvalidRecord):
-        await offloading.input("first")
+    assert await offloading.input("first") == LARGE
+
+
+async def test_a_process_that_still_uses_the_archive_before_loses_no_payload(
+    offloading: Engine, clock: Clock, tmp_path: Path
+) -> None:
+    """It stores the payload there for up to half a minute; all others read it from there."""
+    await offloading.submit("k", input=LARGE, id="early")
+    store, new = offloading.store, tmp_path / "new"
+    await set_archive(store, f"file://{new}", offload_bytes=2_000)
+    late = LARGE.replace(b"x", b"y")
+    await offloading.submit("k", input=late, id="late")
+    other = Engine(store)
+    claims = [await run_one(other, LARGE) for _ in range(2)]
+    assert {claim.id: claim.input for claim in claims} == {"early": LARGE, "late": late}
+    assert [entry.key async for entry in FolderObjects(new).list("payloads/")] != []
+    await end_retention(store, clock)
+    await Archiver(store, FolderObjects(new), SETTINGS).run_once()
+    assert (await other.archive.get("late")).input() == late
+
+
+async def test_payloads_are_read_after_the_archive_is_unset(offloading: Engine) -> None:
+    """Also those that a process stored that had not noticed it."""
+    await offloading.submit("k", input=LARGE, id="early")
+    await unset_archive(offloading.store)
+    await offloading.submit("k", input=LARGE.replace(b"x", b"y"), id="late")
+    assert references.is_reference(await offloading.store.queries.input("late"))
+    async with Engine(offloading.store).claimer(worker="w") as claimer:
+        claims = await claimer.claim(2, 30_000)
+    assert [len(claim.input) for claim in claims] == [len(LARGE)] * 2
 
 
 async def test_tasks_do_not_notice(holdfast_store: TestStore, tmp_path: Path) -> None:

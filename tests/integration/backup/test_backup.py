@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Callable
@@ -214,6 +215,81 @@ async def test_a_sealed_backup_needs_its_key(single_store: Store) -> None:
     for codec in (None, AesGcm({"k2": b"2" * 32})):
         with pytest.raises(PayloadUnreadable, match="k1"):
             await back(single_store, objects, "a", codec=codec)
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"parts": []}, PayloadUnreadable),
+        ({"taken_at": "2000-01-01T00:00:00+00:00"}, PayloadUnreadable),
+        ({"seal": "AAAA"}, PayloadUnreadable),
+        ({"seal": "?"}, InvalidRecord),
+        ({"seal": None}, InvalidRecord),
+        ({"kid": None}, InvalidRecord),
+        ({"kid": None, "seal": None, "parts": []}, InvalidRecord),
+    ],
+)
+async def test_an_altered_manifest_of_a_sealed_backup_is_refused(
+    single_store: Store, changes: dict[str, Any], refusal: type[Exception]
+) -> None:
+    """A person who can write to the bucket, but has no key, can only remove the backup."""
+    objects = MemoryObjects()
+    kept = await create_one(single_store)
+    await take(single_store, objects, name="a", codec=KEYS)
+    await _alter(objects, "a", changes)
+    with pytest.raises(refusal):
+        await back(single_store, objects, "a", codec=KEYS)
+    assert await single_store.queries.owner(kept) == "default"
+
+
+async def test_the_manifest_of_another_backup_is_refused(single_store: Store) -> None:
+    """An older one under the name of the last."""
+    objects = MemoryObjects()
+    for name in "ab":
+        await take(single_store, objects, name=name, codec=KEYS)
+    older = await objects.get(manifest.place("a"))
+    assert older is not None
+    await objects.delete(manifest.place("b"))
+    await objects.put_if_absent(manifest.place("b"), older.body)
+    with pytest.raises(PayloadUnreadable):
+        await back(single_store, objects, "b", codec=KEYS)
+
+
+async def test_a_backup_without_a_seal_is_restored_if_that_is_accepted(
+    single_store: Store,
+) -> None:
+    """One that is not sealed, and one of a version that sealed parts only; else without keys."""
+    objects = MemoryObjects()
+    kept = await create_one(single_store)
+    await take(single_store, objects, name="plain")
+    await take(single_store, objects, name="before", codec=KEYS)
+    await _alter(objects, "before", {"seal": None})
+    for name in ("plain", "before"):
+        with pytest.raises(InvalidRecord, match="--unsealed"):
+            await back(single_store, objects, name, codec=KEYS)
+        await back(single_store, objects, name, codec=KEYS, unsealed=True)
+        assert await single_store.queries.owner(kept) == "default"
+    await back(single_store, objects, "plain")
+
+
+async def test_a_manifest_with_fields_of_a_newer_version_is_read(single_store: Store) -> None:
+    """The seal is over all that the object has."""
+    made = await take(single_store, MemoryObjects(), name="a", codec=KEYS)
+    newer = {**msgspec.to_builtins(made), "more": 1}
+    seal = KEYS.seal(b"", manifest._about("a", dict(newer)))[1]
+    newer["seal"] = base64.b64encode(seal).decode()
+    objects = MemoryObjects()
+    await objects.put_if_absent(manifest.place("a"), msgspec.json.encode(newer))
+    assert (await manifest.read(objects, "a", KEYS)).parts == made.parts
+
+
+async def _alter(objects: ObjectStore, name: str, changes: dict[str, Any]) -> None:
+    """Change fields of a manifest, as a person without the key can."""
+    stored = await objects.get(manifest.place(name))
+    assert stored is not None
+    body = msgspec.json.encode({**msgspec.json.decode(stored.body), **changes})
+    await objects.delete(manifest.place(name))
+    await objects.put_if_absent(manifest.place(name), body)
 
 
 async def test_a_store_that_is_half_restored_cannot_be_opened(single_store: Store) -> None:

@@ -22,4 +22,4 @@ async def test_retention_gets_them_back(store: Store, clock: Clock, dump: Dump) 
     assert (await store.archives.waiting())[0] == 5
     await store.archives.set_url(None)
     await clock.tick()
-    assert {key.split("}:", 1)[1] for key in dump()} <= {"meta"}
+    assert {key.split("}:", 1)[1] for key in dump()} <= {"meta", "settings"}

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from holdfast.engine import Engine
+from holdfast.errors import GraphNotFound, IdempotencyConflict
 from holdfast.model.executions import NewExecution
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
@@ -70,4 +75,64 @@ async def test_members_of_a_graph_wait_for_the_archive(
     assert {row.id for row in rows} == set(graph.members.values())
     await store.archives.forget([(row.id, row.born, row.run) for row in rows])
     assert not [key for key in dump() if graph.id in key]
+    await engine.close()
+
+
+async def test_a_graph_whose_members_wait_for_the_archive_is_not_made_again(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """As with an execution: the same submission is a duplicate for as long as they wait."""
+    await store.archives.set_url("s3://b")
+    engine = Engine(store)
+    # More than one firing of the timer removes.
+    members = {f"m{n}": NewExecution(kind="k") for n in range(60)}
+    again: dict[str, Any] = {"idempotency_key": "a", "retention_ms": 1_000}
+    graph = await engine.graphs.submit(members, **again)
+    await engine.graphs.cancel(graph.id)
+    for _ in range(3):
+        await clock.advance_and_tick(1_000)
+        assert violations(dump(), clock.now_ms) == []
+    with pytest.raises(GraphNotFound):
+        await engine.graphs.describe(graph.id)
+    rows, _ = await store.archives.batch(store.tag_of(graph.id), 0, 100, 1 << 20)
+    ended = [(row.id, row.born, row.run) for row in rows]
+    assert await store.archives.forget(ended[:59]) == 59
+    repeated = await engine.graphs.submit(members, **again)
+    assert (repeated.id, repeated.duplicate) == (graph.id, True)
+    with pytest.raises(IdempotencyConflict):
+        await engine.graphs.submit({"b": NewExecution(kind="k")}, **again)
+    assert violations(dump(), clock.now_ms) == []
+    await store.archives.forget(ended)
+    assert not [key for key in dump() if graph.id in key]
+    assert not (await engine.graphs.submit(members, **again)).duplicate
+    await engine.close()
+
+
+async def test_a_graph_that_is_archived_while_it_is_removed_leaves_nothing(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """Its first members are archived before its last ones wait; or there is no archive any more."""
+    engine = Engine(store)
+    for unset in (False, True):
+        await store.archives.set_url("s3://b")
+        members = {f"m{n}": NewExecution(kind="k") for n in range(60)}
+        graph = await engine.graphs.submit(members, retention_ms=1_000)
+        await engine.graphs.cancel(graph.id)
+        tag = store.tag_of(graph.id)
+        await clock.advance(1_000)
+        await store.timers.tick(tag, 1)
+        rows, _ = await store.archives.batch(tag, 0, 100, 1 << 20)
+        assert len(rows) == 50
+        await store.archives.forget([(row.id, row.born, row.run) for row in rows])
+        assert violations(dump(), clock.now_ms) == []
+        await clock.advance_and_tick(1_000)
+        if unset:
+            assert await store.caller.write("hf_archive_abandon", tag, "2") == [2, 8]
+            assert violations(dump(), clock.now_ms) == []
+            await store.archives.set_url(None)
+            await clock.tick()
+        rows, _ = await store.archives.batch(tag, 0, 100, 1 << 20)
+        await store.archives.forget([(row.id, row.born, row.run) for row in rows])
+        assert violations(dump(), clock.now_ms) == []
+        assert not [key for key in dump() if graph.id in key]
     await engine.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine import Engine
-from holdfast.errors import IdConflict
+from holdfast.errors import IdConflict, MemberOfGraph
 from holdfast.model.frames import NewFrame
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
@@ -116,3 +116,29 @@ async def test_a_member_of_a_graph_comes_back_alone(store: Store, clock: Clock, 
     assert violations(dump(), clock.now_ms) == []
     await end_retention(store, clock)
     assert not [key for key in dump() if member in key]
+
+
+async def test_a_member_that_came_back_is_replayed_without_its_graph(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """It runs alone, unless its input needs results of the graph."""
+    run = await submit(store, "a b c d", "a>b", "a>c:above", "b!d", retention_ms=1_000)
+    await run.complete("a", "b", "c")
+    ids = [f"{run.id}~{key}" for key in "abcd"]
+    rows = [await store.archives.export(member) for member in ids]
+    with pytest.raises(MemberOfGraph):
+        await store.executions.replay(ids[0], keep_steps=False, from_step="", reason="")
+    await clock.advance_and_tick(1_000)
+    for row in rows:
+        await store.archives.restore(row, archived=True)
+    with pytest.raises(MemberOfGraph):
+        await store.executions.replay(ids[2], keep_steps=False, from_step="", reason="")
+    for member in (ids[0], ids[1], ids[3]):
+        await store.executions.replay(member, keep_steps=False, from_step="", reason="")
+        assert violations(dump(), clock.now_ms) == []
+        claim = await claim_one(store, member)
+        await store.executions.complete(member, claim.lease, b"2")
+        assert await state_of(store, member) is State.COMPLETED
+    assert violations(dump(), clock.now_ms) == []
+    await end_retention(store, clock)
+    assert not [key for key in dump() if run.id in key]

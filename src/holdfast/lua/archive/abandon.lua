@@ -10,7 +10,7 @@ local function run(tag, args)
   local held = server.call('ZRANGE', keys.unarchived(tag), 0, args[1] - 1)
   for _, id in ipairs(held) do
     local rec = record.read(tag, id)
-    archive.leave(tag, id)
+    archive.leave(tag, id, rec)
     if rec then
       record.write(tag, id, rec, { 'due', now })
       timers.arm(tag, id, rec, now)

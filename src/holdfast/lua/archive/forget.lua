@@ -12,7 +12,7 @@ local function run(tag, args)
     local held = server.call('ZSCORE', keys.unarchived(tag), id)
     local rec = held and record.read(tag, id)
     if rec and rec.born == born and (rec.replays or '0') == replays then
-      archive.leave(tag, id)
+      archive.leave(tag, id, rec)
       finish.forget(tag, id, rec)
       forgotten = forgotten + 1
     end

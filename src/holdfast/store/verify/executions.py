@@ -104,7 +104,7 @@ def _check_membership(view: View, record: Record) -> Iterator[str]:
     if not view.has(f"graph:{record['graph'].decode()}"):
         if state not in TERMINAL:
             yield "has a graph that is gone"
-    elif state in TERMINAL and "due" in record:
+    elif state in TERMINAL and "due" in record and not _is_leaving(view, record):
         yield f"is {state} with due"
 
 

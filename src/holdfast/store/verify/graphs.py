@@ -37,6 +37,9 @@ def entries(view: View, graph_id: str) -> Iterator[Entry]:
         return
     member = graph_id.encode()
     if is_leaving(graph):
+        if "held" in graph and not view.has(f"gm:{graph_id}"):
+            # Only its record is left, until the archive has its last member.
+            return
         # The timer that removes it fires at once.
         yield Entry("timers", b"g:" + member, default=0.0)
         return

@@ -40,8 +40,20 @@ function archive.hold(tag, id, rec)
   return true
 end
 
+--- A member of a removed graph waits no longer. With the last one goes the record of the graph, which kept its id
+--- taken.
+local function release(tag, graph)
+  local key = keys.graph(tag, graph)
+  if not server.call('HGET', key, 'gone') then return end
+  local left = server.call('HINCRBY', key, 'held', -1)
+  if left <= 0 and server.call('EXISTS', keys.graph_members(tag, graph)) == 0 then server.call('UNLINK', key) end
+end
+
 --- The execution runs again, or is gone.
-function archive.leave(tag, id) server.call('ZREM', keys.unarchived(tag), id) end
+function archive.leave(tag, id, rec)
+  local waited = server.call('ZREM', keys.unarchived(tag), id) == 1
+  if waited and rec and rec.graph then release(tag, rec.graph) end
+end
 
 local function read_section(read, key)
   if read == 'LRANGE' then return server.call(read, key, 0, -1) end

@@ -3,6 +3,7 @@
 ---   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *; STATE may be session
 ---   rule|WHAT|NAME = limits of executions of this tenant, lane, kind or tag; rules = how many rules
 ---   archive = URL of the archive: ended executions are held back for it
+---   former_archives = URLs of archives before it, where payloads may still be; Lua does not use it
 ---   offload = size in bytes from which on payloads are kept beside the archive; Lua does not use it
 ---   priority_ms = what a point of priority is worth, in ms of waiting
 --- @requires lib/core/keys

@@ -6,7 +6,8 @@ local graph_due = {}
 --- Members forgotten by one firing.
 local FORGOTTEN = 50
 
---- Remove a graph and its members, some at a time. Readers see all of it or nothing.
+--- Remove a graph and its members, some at a time. Readers see all of it or nothing. While members wait for the
+--- archive, its record stays (lib/admin/archive.lua).
 local function remove(tag, id, tenant, state, now)
   -- Nobody sees what is staged, and a caller may still stage it again.
   local is_seen = state ~= 'staging'
@@ -18,7 +19,6 @@ local function remove(tag, id, tenant, state, now)
   server.call('ZREM', keys.timers(tag), 'g:' .. id)
   server.call(
     'UNLINK',
-    keys.graph(tag, id),
     keys.graph_members(tag, id),
     keys.graph_edges(tag, id),
     keys.graph_work(tag, id),
@@ -26,6 +26,11 @@ local function remove(tag, id, tenant, state, now)
     keys.graph_log(tag, id),
     keys.graph_watchers(tag, id)
   )
+  if tonumber(server.call('HGET', keys.graph(tag, id), 'held') or 0) > 0 then
+    server.call('HSET', keys.graph(tag, id), 'gone', '1')
+  else
+    server.call('UNLINK', keys.graph(tag, id))
+  end
 end
 
 local function passed(instant, now) return instant and tonumber(instant) <= now end

@@ -5,6 +5,7 @@
 ---   members, open, bad   how many there are, have not ended, ended with a failure that counts
 ---   deadline, deadline_span, keep, due   `due`: end of the staging, or of the retention
 ---   gone   its retention is over and some of its members are removed, so readers do not see it
+---   held   how many of its members wait for the archive since then
 ---   mute   all or pending: members are being ended, so their ends are not passed on
 ---   cancel, reason, cancelled   policy and reason of a cancel, how many it ended; expired
 ---   on_end   the address of the webhook that announces its end
