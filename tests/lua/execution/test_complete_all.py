@@ -42,9 +42,12 @@ async def test_a_repeated_complete_gets_the_same_answer(store: Store, dump: Dump
     assert dump() == before
 
 
-async def test_an_expired_lease_cannot_complete(store: Store, clock: Clock, dump: Dump) -> None:
-    """Authority ends with the lease, even before anybody noticed."""
-    claim = await claim_one(store, await create_one(store), lease_ms=1000)
+@pytest.mark.parametrize("payload", [b"1", b"x" * 100], ids=["short", "long"])
+async def test_an_expired_lease_cannot_complete(
+    store: Store, clock: Clock, dump: Dump, payload: bytes
+) -> None:
+    """Authority ends with the lease, even before anybody noticed; a brief stays one."""
+    claim = await claim_one(store, await create_one(store, input=payload), lease_ms=1000)
     await clock.advance(1000)
     before = dump()
     with pytest.raises(StaleLease) as refused:

@@ -37,10 +37,10 @@ local function survey(tag, args)
   return places, records, bare
 end
 
---- Unfold the brief of an execution that this holder runs. Returns whether it was one.
-local function unfold(tag, id, fence)
-  local rec = record.read_brief(tag, id)
-  if not rec or rec.state ~= 'active' or rec.fence ~= fence then return false end
+--- Unfold the brief of an execution that this holder may end. Returns whether it was one.
+local function unfold(tag, id, fence, now)
+  local rec = lease.held(tag, id, fence, now, {})
+  if not rec then return false end
   record.unfold(tag, id, rec)
   return true
 end
@@ -51,7 +51,7 @@ local function end_one(tag, args, i, has_brief, tenant, call)
   local last = count ~= '0' and carried.frames(args, i + 5, count) or nil
   local refusal = tenant and ownership.execution(tag, id, tenant)
   if refusal then return refusal end
-  local has_hash = not has_brief or unfold(tag, id, fence)
+  local has_hash = not has_brief or unfold(tag, id, fence, call.now)
   local is_related = has_hash and id:find('~', 1, true)
   if is_related and member_ends.complete(call.members, id, fence, result, content_type, last) then return OK end
   if has_hash and plain_ends.complete(tag, id, fence, result, content_type, last, call) then return OK end
