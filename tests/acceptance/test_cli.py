@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,7 +67,11 @@ async def hold(gate: str) -> str:
 
 
 def write_shop(folder: Path, source: str = SHOP) -> Path:
-    """Write the app of these tests into a folder."""
+    """Write the app of these tests into a folder.
+
+    Python takes the bytecode of an earlier one for it if both have the same second and size.
+    """
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
     (folder / "shop.py").write_text(source)
     return folder
 
