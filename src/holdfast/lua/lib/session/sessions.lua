@@ -50,6 +50,11 @@ function sessions.add_to(tag, id, session, field, number)
   sessions.write(tag, id, session, { field, session[field] and session[field] .. ' ' .. number or number })
 end
 
+--- Whether a field lists a number.
+function sessions.lists(session, field, number)
+  return (' ' .. (session[field] or '') .. ' '):find(' ' .. number .. ' ', 1, true) ~= nil
+end
+
 --- Remove a number from those that a field lists.
 function sessions.remove_from(tag, id, session, field, number)
   if not session[field] then return end
