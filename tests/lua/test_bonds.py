@@ -217,6 +217,29 @@ async def test_a_replay_of_the_parent_does_not_touch_earlier_children(
     assert violations(dump()) == []
 
 
+@pytest.mark.parametrize("policy", ["cancel", "fail_parent"])
+async def test_a_late_cancel_of_earlier_children_spares_a_replayed_parent(
+    store: Store, dump: Dump, policy: str
+) -> None:
+    """The timer that cancels the rest of them touches neither the parent nor its new children."""
+    parent = await run_parent(store)
+    old = [f"p~0.{n}" for n in range(1, AT_ONCE + 6)]
+    items = [NewExecution(kind="work", id=each, on_parent_end=policy) for each in old]
+    await store.executions.create(items)
+    await store.executions.complete("p", parent.lease, b"1")
+    await store.executions.replay("p", keep_steps=False, from_step="", reason="")
+    await child(store, "p~1.1", policy)
+    await graph(store, "p~1.g1", 2, policy)
+    assert (await states(store, *old)).count("waiting") == 5
+    await store.executions.cancel(old[-1], "")
+    await store.timers.tick(store.tag_of("p"), 100)
+    assert await states(store, "p", "p~1.1") == ["waiting"] * 2
+    assert (await store.graphs.describe("p~1.g1"))[0].state == "running"
+    assert await states(store, *old) == ["cancelled"] * len(old)
+    assert (await store.queries.describe("p")).bound == 2
+    assert violations(dump()) == []
+
+
 async def test_a_replayed_child_is_bound_again_while_its_parent_runs(
     store: Store, dump: Dump
 ) -> None:

@@ -97,13 +97,12 @@ class Endpoints(endpoints.Endpoints):
 
     @override
     async def delete(self, ref: EndpointRef) -> None:
-        owner = await self._endpoints.remove(checks.instance("ref", ref, EndpointRef))
-        # A call that was interrupted is repeated, and finds only the secrets.
-        tenant = owner or ref.tenant
-        if tenant is not None:
-            for name in await self._names(ref, tenant):
-                await self._sealed.remove(_secret(ref, tenant, name))
-        if owner is None:
+        checks.instance("ref", ref, EndpointRef)
+        tenant = ref.tenant or (await self._endpoints.get(ref)).tenant
+        # First: a call that was interrupted is repeated, and the endpoint says whose they are.
+        for name in await self._names(ref, tenant):
+            await self._sealed.remove(_secret(ref, tenant, name))
+        if await self._endpoints.remove(ref) is None:
             message = f"no endpoint is called {ref.id} in the env {ref.env}"
             raise EndpointNotFound(message, id=ref.id, env=ref.env)
 

@@ -41,7 +41,8 @@ class Objects(Domain):
 
     async def delete(self, name: str, expected: str = "") -> None:
         """Remove an object, or only this version of it."""
-        await self._call.write("hf_object_delete", self._store.global_tag, name, expected)
+        tag = self._store.global_tag
+        await self._call.write("hf_object_delete", tag, name, expected, new_id())
 
     async def list(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
         """Iterate over names and sizes in order."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from holdfast.errors import QuotaNotFound
 from holdfast.model import names, records
+from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.quotas import NewQuota, Quota
 from holdfast.store import catalog
@@ -54,7 +55,7 @@ class Quotas(Domain):
         existed = False
         self._seen.pop(quota_id, None)
         while True:
-            word, more = await self._call.write("hf_quota_delete", tag, quota_id)
+            word, more = await self._call.write("hf_quota_delete", tag, quota_id, new_id())
             existed = existed or word == b"deleted"
             if not more:
                 return existed

@@ -11,6 +11,7 @@ import msgspec
 
 from holdfast.errors import SessionNotFound
 from holdfast.model.executions import ExecutionId, Lease, NewExecution
+from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.records import pairs
 from holdfast.model.session_keys import SessionKey, session_of
@@ -251,15 +252,16 @@ class Sessions(Domain):
     async def handover(self, session_id: str, to: str | None, reason: str = "") -> Session:
         """Let a person answer, or give the session back (None)."""
         tag = self._store.tag_of(session_id)
+        note = handover_note(to, reason)
         (row,) = await self._call.write(
-            "hf_session_handover", tag, session_id, to or "", reason, handover_note(to, reason)
+            "hf_session_handover", tag, session_id, to or "", reason, note, new_id()
         )
         return _session(row)
 
     async def finish(self, session_id: str, reason: str) -> Session:
         """Cancel what runs or waits, and drop what was buffered."""
         tag = self._store.tag_of(session_id)
-        (row,) = await self._call.write("hf_session_finish", tag, session_id, reason)
+        (row,) = await self._call.write("hf_session_finish", tag, session_id, reason, new_id())
         return _session(row)
 
     async def welcome(self, visitor: str, session_id: str, *, done: bool) -> bool:

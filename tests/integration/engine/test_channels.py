@@ -18,6 +18,7 @@ from holdfast.errors import (
     InvalidSignature,
     NotDeliverable,
     RateLimited,
+    StoreUnavailable,
 )
 from holdfast.model.deployments import NewDeployment, SplitEntry
 from holdfast.model.endpoints import SENDER, Endpoint, EndpointRef, NewEndpoint
@@ -277,6 +278,27 @@ async def test_a_deleted_endpoint_has_no_secrets(stage: Stage, conversing: Conve
     (session,) = (await stage.engine.sessions.list()).items
     await stage.engine.sessions.resend(session.id, 2)
     await stage.provider.got("one")
+
+
+async def test_a_deletion_that_was_interrupted_is_repeated_without_a_tenant(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose the secrets are is still known."""
+    put = await stage.put("webhook")
+    ref = replace(put.ref, tenant=None)
+    endpoints = stage.engine.endpoints
+
+    async def fail(_: object) -> None:
+        raise StoreUnavailable("no connection")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(endpoints._sealed, "remove", fail)
+        with pytest.raises(StoreUnavailable):
+            await endpoints.delete(ref)
+    await endpoints.delete(ref)
+    assert await endpoints._names(ref, put.tenant) == []
+    with pytest.raises(EndpointNotFound):
+        await endpoints.get(ref)
 
 
 async def test_secrets_that_are_left_out_stay(stage: Stage) -> None:

@@ -334,3 +334,10 @@ async def test_a_repaired_parent_with_limits_cancels_its_children(
     await engine.complete(claim.id, claim.lease)
     await clock.advance_and_tick(0)
     assert await state_of(store, "p~0.1") is State.CANCELLED
+
+
+async def test_a_removal_that_is_remembered_is_no_drift(store: Store) -> None:
+    """Its answer is kept for a minute, in whatever partition it was."""
+    await make_quota(store)
+    await store.quotas.delete("q")
+    assert await verify(store) == []

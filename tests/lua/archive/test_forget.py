@@ -12,6 +12,7 @@ from holdfast.model.executions import NewExecution
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.archives import end_retention, live
+from tests.support.graphs import submit
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, claim_one, complete_one
 
@@ -106,6 +107,24 @@ async def test_a_graph_whose_members_wait_for_the_archive_is_not_made_again(
     assert not [key for key in dump() if graph.id in key]
     assert not (await engine.graphs.submit(members, **again)).duplicate
     await engine.close()
+
+
+async def test_a_member_that_waits_once_more_counts_once_more(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """It was given back though an archive is set; the graph keeps its id for the others."""
+    await store.archives.set_url("s3://b")
+    run = await submit(store, "a b", retention_ms=1_000)
+    await run.complete("a", "b")
+    await clock.advance_and_tick(1_000)
+    tag = store.tag_of(run.id)
+    assert await store.caller.write("hf_archive_abandon", tag, "1") == [1, 1]
+    await clock.tick()
+    (first, last), _ = await store.archives.batch(tag, 0, 10, 1 << 20)
+    await store.archives.forget([(first.id, first.born, first.run)])
+    assert await store.client.call(["HGET", f"{tag}:graph:{run.id}", "held"]) == b"1"
+    await store.archives.forget([(last.id, last.born, last.run)])
+    assert not [key for key in dump() if run.id in key]
 
 
 async def test_a_graph_that_is_archived_while_it_is_removed_leaves_nothing(

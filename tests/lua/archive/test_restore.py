@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from holdfast.engine import Engine
@@ -14,7 +16,7 @@ from holdfast.testing.clock import Clock
 from tests.support.archives import end_retention, live, picture
 from tests.support.graphs import submit
 from tests.support.invariants import violations
-from tests.support.lifecycle import Dump, claim_one, create_one, refused, state_of
+from tests.support.lifecycle import Dump, again, claim_one, create_one, refused, state_of
 from tests.support.waits import run_one, send, suspend
 
 
@@ -142,3 +144,24 @@ async def test_a_member_that_came_back_is_replayed_without_its_graph(
     assert violations(dump(), clock.now_ms) == []
     await end_retention(store, clock)
     assert not [key for key in dump() if run.id in key]
+
+
+async def test_a_member_of_an_earlier_graph_is_none_of_a_newer_one(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """The newer one has the same id and does not list it: it came back alone."""
+    key: dict[str, Any] = {"idempotency_key": "key", "retention_ms": 1_000}
+    run = await submit(store, "a b c", "a>b", "a>c:above", **key)
+    await run.complete("a", "b", "c")
+    ids = [f"{run.id}~{name}" for name in "bc"]
+    rows = [await store.archives.export(member) for member in ids]
+    await clock.advance_and_tick(1_000)
+    assert (await submit(store, "a", **key)).id == run.id
+    for row in rows:
+        await store.archives.restore(row, archived=True)
+    assert violations(dump(), clock.now_ms) == []
+    await again(store, ids[0])
+    assert violations(dump(), clock.now_ms) == []
+    with pytest.raises(MemberOfGraph) as refusal:
+        await again(store, ids[1])
+    assert refusal.value.context == {"id": ids[1], "graph": run.id}

@@ -14,7 +14,7 @@ from holdfast.model.states import Hold, State
 from holdfast.store.items import encode_item
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
-from tests.support.lifecycle import Dump, claim_one, state_of
+from tests.support.lifecycle import Dump, claim_one, create_one, state_of
 
 LARGE = b"x" * 200
 
@@ -58,6 +58,16 @@ async def test_the_last_of_a_window_wins(store: Store, clock: Clock, dump: Dump)
     assert await state_of(store, first.id) is State.DELAYED
     await clock.advance_and_tick(1)
     assert (await claim_one(store, first.id)).input == b"3"
+
+
+async def test_a_later_submission_keeps_the_priority(store: Store, clock: Clock) -> None:
+    """It moves the execution to the end of its new window, still ahead of less urgent ones."""
+    first = await _submit(store, "debounce", b"1", priority=5)
+    await clock.advance_and_tick(600)
+    await _submit(store, "debounce", b"2", priority=5)
+    await create_one(store, id=f"{first.id}~0.1")
+    await clock.advance_and_tick(1_000)
+    await claim_one(store, first.id)
 
 
 async def test_the_last_of_one_call_wins(store: Store) -> None:

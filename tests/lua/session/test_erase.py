@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from holdfast.errors import ExecutionNotFound, SessionNotFound
@@ -17,6 +19,7 @@ from tests.support.sessions import (
     begin,
     deliver,
     entries,
+    key_of,
     park,
     reply,
     session,
@@ -217,3 +220,19 @@ async def test_a_session_that_outlives_its_executions_leaves_nothing(
     await clock.advance_and_tick(30_000)
     assert left_of(dump(), session_of(claim)) == []
     assert (await deliver(store, "again")).execution == claim.id
+
+
+async def test_one_tick_does_not_look_for_the_executions_of_many_sessions(
+    store: Store, clock: Clock
+) -> None:
+    """Those that had many: the rest is due at once."""
+    await store.lanes.set_retention("default", {"session": 60_000})
+    tag = store.tag_of(key_of("u0").id)
+    users = (user for n in range(1_000) if store.tag_of(key_of(user := f"u{n}").id) == tag)
+    for user in itertools.islice(users, 7):
+        delivered = await deliver(store, user=user)
+        await store.sessions.finish(delivered.session, "")
+        await store.client.call(["HSET", f"{tag}:S:{delivered.session}", "n", "100"])
+    await clock.advance(60_000)
+    assert await store.timers.tick(tag, 100) == (5, 0)
+    assert (await store.timers.tick(tag, 100))[0] == 2

@@ -10,7 +10,7 @@ from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.invariants import violations
-from tests.support.lifecycle import Dump, refused
+from tests.support.lifecycle import Dump, refused, state_of
 from tests.support.sessions import begin, deliver, lines, park, session, session_of
 from tests.support.waits import record_calls
 
@@ -46,6 +46,30 @@ async def test_ending_twice_changes_nothing(store: Store, dump: Dump) -> None:
     ((again, *_),) = await calls.again()
     assert again.decode() == session_id
     assert dump() == before
+
+
+async def test_a_repeated_call_leaves_what_started_since(store: Store, dump: Dump) -> None:
+    """Its reply was lost: it gets the first answer."""
+    calls = record_calls(store)
+    session_id = session_of(await begin(store))
+    await store.sessions.finish(session_id, "")
+    first = await calls.again()
+    end = len(calls.calls) - 1
+    delivered = await deliver(store, "again")
+    before = dump()
+    assert await calls.again(end) == first
+    assert dump() == before
+    assert await state_of(store, delivered.execution or "") is State.WAITING
+
+
+async def test_older_processes_send_no_token(store: Store) -> None:
+    """Each of their calls ends what runs."""
+    session_id = session_of(await begin(store))
+    call = ("hf_session_finish", store.tag_of(session_id), session_id, "")
+    await store.caller.write(*call)
+    delivered = await deliver(store, "again")
+    await store.caller.write(*call)
+    assert await state_of(store, delivered.execution or "") is State.CANCELLED
 
 
 async def test_an_unknown_session(store: Store, dump: Dump) -> None:

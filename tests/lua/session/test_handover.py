@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from holdfast.errors import SessionNotFound
 from holdfast.model.executions import Failure
 from holdfast.model.sessions import Effect, SessionState
@@ -130,6 +132,22 @@ async def test_giving_back_twice_changes_nothing(store: Store, dump: Dump) -> No
     assert again.decode() == session_of(claim)
     assert dump() == before
     assert await state_of(store, claim.id) is State.WAITING
+
+
+@pytest.mark.parametrize("to", ["eve", None])
+async def test_a_repeated_call_leaves_what_others_did_since(
+    store: Store, dump: Dump, to: str | None
+) -> None:
+    """Its reply was lost: it gets the first answer, and who answers now goes on."""
+    calls = record_calls(store)
+    session_id = session_of(await park(store))
+    await store.sessions.handover(session_id, "ann")
+    await store.sessions.handover(session_id, to)
+    first = await calls.again()
+    await store.sessions.handover(session_id, "bob")
+    before = dump()
+    assert await calls.again(-2) == first
+    assert dump() == before
 
 
 async def test_readers_are_told(store: Store, mailbox: Mailbox) -> None:

@@ -61,6 +61,17 @@ async def test_a_reply_that_failed_is_dead_and_can_be_sent_again(store: Store) -
     assert await deliveries(store, session_id) == ["sent"]
 
 
+async def test_a_failure_reported_again_does_not_bury_what_is_sent_again(store: Store) -> None:
+    """Until it is sent, only the failure before can be meant."""
+    session_id = await sent(store, "one", "two")
+    for number in (2, 3):
+        assert await report(store, session_id, number, "failed")
+        await store.sessions.resend(session_id, number)
+        assert not await report(store, session_id, number, "failed")
+    assert await deliveries(store, session_id) == ["pending", "pending"]
+    assert await receipts(store, session_id) == [None, None]
+
+
 async def test_an_endpoint_knows_only_its_own_sessions(store: Store, dump: Dump) -> None:
     """The same for a session that does not exist, and a line that is no reply."""
     session_id = await sent(store, "one")

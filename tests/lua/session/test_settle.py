@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.errors import SessionNotFound, StaleLease
+from holdfast.errors import ReplyNotFound, SessionNotFound, StaleLease
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.invariants import violations
@@ -227,3 +227,17 @@ async def test_parts_that_were_sent_are_remembered(store: Store, clock: Clock, d
     await refused(call, StaleLease, dump, id=session_id, state="sent by another")
     await settle(store, session_id, "f3", 2, "sent", lease_ms=0)
     assert await parts("f4") == [(3, 0)]
+
+
+async def test_a_reply_that_is_gone_is_not_dead(store: Store, clock: Clock, dump: Dump) -> None:
+    """The transcript was trimmed while it was being sent, so nobody can send it again."""
+    claim = await begin(store, sender="web")
+    session_id = session_of(claim)
+    await turn(store, claim, "one")
+    assert await take(store, session_id, "f1") == [(2, 0)]
+    for n in range(1_005):
+        await store.sessions.say(session_id, f"k{n}", "eve", b"{}")
+    await settle(store, session_id, "f1", 2, "dead", error="no such user")
+    assert violations(dump(), clock.now_ms) == []
+    call = store.sessions.resend(session_id, 2)
+    await refused(call, ReplyNotFound, dump, id=session_id, number=2)

@@ -47,7 +47,8 @@ def codes_reached(source: Source, sources: Mapping[str, Source]) -> set[str]:
         seen.add(f"{file} {name}")
         text = local_names[file].get(name) or libs[name]
         codes |= {code for code in _refusals(text) if code in REFUSALS}
-        for called in re.findall(r"(?<![\w:])([\w.]+)\(", text):
+        # Called, or handed to what calls it.
+        for called in re.findall(r"(?<![\w:])([\w.]+)[(,]", text):
             if called in local_names[file]:
                 todo.append((file, called))
             elif called in libs:

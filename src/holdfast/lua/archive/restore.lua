@@ -5,7 +5,8 @@
 --- @ok STATE
 --- @no id_conflict
 --- @flags write
---- @requires lib/core/record lib/core/clock lib/core/reply lib/core/settings lib/admin/archive
+--- @requires lib/core/keys lib/core/record lib/core/clock lib/core/reply lib/core/settings lib/admin/archive
+--- @requires lib/graph/members
 
 --- The record and the sections, each with its values.
 local function read(args)
@@ -31,6 +32,12 @@ local function read(args)
   return rec, sections
 end
 
+--- Whether a newer graph has the id of the one that an execution was a member of, and does not list it.
+local function is_strange(tag, id, graph)
+  if server.call('EXISTS', keys.graph(tag, graph)) == 0 then return false end
+  return not server.call('ZSCORE', keys.graph_members(tag, graph), id)
+end
+
 local function run(tag, args)
   local id, archived = args[1], args[2]
   local now = clock.now(tag)
@@ -41,6 +48,9 @@ local function run(tag, args)
 
   rec.due = tostring(now + tonumber(rec.keep or settings.keep(tag, rec.tenant, rec.state)))
   rec.archived = archived == '1' and (rec.replays or '0') or nil
+  if rec.graph and is_strange(tag, id, rec.graph) then
+    for _, name in ipairs(members.OWN) do rec[name] = nil end
+  end
   archive.restore(tag, id, rec, sections, now)
   return { 'ok', rec.state }
 end

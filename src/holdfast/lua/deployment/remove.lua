@@ -2,11 +2,12 @@
 --- as long as pins can live, so that a deployment of the same name continues to count and revives none.
 --- @key tag the global partition
 --- @arg env @arg tenant or empty @arg deployment @arg keep in ms, for how long the generation is remembered
+--- @arg token of this call; older callers send none
 --- @ok TENANT
 --- @no deployment_not_found | ambiguous_deployment | deployment_in_use
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/reply lib/deploy/deployments lib/deploy/splits lib/deploy/archives
---- @requires lib/deploy/rollouts
+--- @requires lib/deploy/rollouts lib/core/once
 
 local SERVED = { warming = true, ready = true, draining = true }
 
@@ -18,7 +19,7 @@ local function served(tag, ids)
   return nil
 end
 
-local function run(tag, args)
+local function remove(tag, args)
   local env, tenant, deployment_id, keep = unpack(args)
   local name, refusal = deployments.find(tag, env, tenant, deployment_id)
   if not name then return refusal end
@@ -41,3 +42,5 @@ local function run(tag, args)
   deployments.forget(tag, env, tenant, deployment_id)
   return { 'ok', tenant }
 end
+
+local function run(tag, args) return once.run(tag, args[5], remove, args) end

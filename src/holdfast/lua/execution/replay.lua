@@ -8,20 +8,14 @@
 --- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
 --- @requires lib/execution/steps lib/execution/requeue lib/admin/archive
---- @requires lib/session/sessions lib/execution/children
+--- @requires lib/session/sessions lib/execution/children lib/graph/members
 
 local DEFAULT_MAX_REPLAYS = 10
-
--- What a member loses when it runs again without its graph.
-local OF_MEMBER = {
-  'graph', 'ins', 'need', 'met', 'unmet', 'lax', 'losers', 'hears', 'spared', 'loser', 'lost', 'told', 'delay',
-  'run_at',
-}
 
 --- Whether only the replay of its graph can run an execution again: with the graph went the results that its
 --- input needs.
 local function is_bound(tag, rec)
-  return rec.graph and (rec.inputs or server.call('EXISTS', keys.graph(tag, rec.graph)) == 1)
+  return rec.inputs or rec.graph and server.call('EXISTS', keys.graph(tag, rec.graph)) == 1
 end
 
 --- Drop the steps that are not kept; returns the number of the last one, or nil if none is left.
@@ -47,7 +41,9 @@ local function run(tag, args)
   local session = rec.session and sessions.read(tag, session_id)
   if rec.session and not session then return reply.no('session_not_found', 'id', session_id) end
   if session and session.cur then return reply.no('session_busy', 'id', session_id) end
-  if is_bound(tag, rec) then return reply.no('member_of_graph', 'id', id, 'graph', rec.graph) end
+  if is_bound(tag, rec) then
+    return reply.no('member_of_graph', 'id', id, 'graph', rec.graph or id:match('^(.+)~'))
+  end
   local replays, most = tonumber(rec.replays or 0), tonumber(rec.max_replays or DEFAULT_MAX_REPLAYS)
   if replays >= most then return reply.no('replay_limit', 'id', id, 'limit', most) end
   if from_step ~= '' and not steps.result(tag, id, from_step, rec) then
@@ -56,7 +52,7 @@ local function run(tag, args)
 
   if session then sessions.write(tag, session_id, session, { 'cur', number }) end
   archive.leave(tag, id)
-  if rec.graph then record.clear(tag, id, rec, OF_MEMBER) end
+  if rec.graph then record.clear(tag, id, rec, members.OWN) end
   log.keep_completion(tag, id, rec)
   local last_step = trim_steps(tag, id, rec, keep_steps, from_step)
   local changes = requeue.restart(tag, id, rec, now)

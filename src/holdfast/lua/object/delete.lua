@@ -1,12 +1,13 @@
 --- Remove an object, if it has the expected version.
 --- @key tag the global partition
 --- @arg name @arg expected empty: whatever its version; it is fine if there is none
+--- @arg token of this call; older callers send none
 --- @ok
 --- @no version_conflict
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/reply
+--- @requires lib/core/keys lib/core/reply lib/core/once
 
-local function run(tag, args)
+local function delete(tag, args)
   local name, expected = unpack(args)
   local key = keys.object(tag, name)
   if expected ~= '' and server.call('HGET', key, 'version') ~= expected then
@@ -16,3 +17,5 @@ local function run(tag, args)
   server.call('ZREM', keys.objects(tag), name)
   return { 'ok' }
 end
+
+local function run(tag, args) return once.run(tag, args[3], delete, args) end

@@ -1,11 +1,11 @@
 --- Remove a quota: it no longer limits anything, and the executions that wait for it are woken.
 --- @key tag the partition of quotas
---- @arg id
+--- @arg id @arg token of this call; older callers send none
 --- @ok deleted | absent, MORE as 1 or 0: 1: executions are left to be woken, so call again
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/clock lib/limit/quota
+--- @requires lib/core/keys lib/core/clock lib/limit/quota lib/core/once
 
-local function run(tag, args)
+local function delete(tag, args)
   local id = args[1]
   local tenant = server.call('HGET', keys.quota(tag, id), 'tenant')
   if tenant then
@@ -15,3 +15,5 @@ local function run(tag, args)
   local more = quota.dissolve(tag, id, clock.now(tag))
   return { 'ok', tenant and 'deleted' or 'absent', more and 1 or 0 }
 end
+
+local function run(tag, args) return once.run(tag, args[2], delete, args) end

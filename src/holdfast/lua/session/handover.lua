@@ -1,12 +1,12 @@
 --- Let a person answer a session, or give it back to its conversation, which gets what came meanwhile.
 --- @key tag the partition
 --- @arg id @arg to who answers, empty: the conversation @arg why or empty
---- @arg note the payload of the entry that says so
+--- @arg note the payload of the entry that says so @arg token of this call; older callers send none
 --- @ok the session: id, fields, ACTIVE_AT, BUFFERED, STATE HOLD SINCE of its execution
 --- @no session_not_found
 --- @flags write @owned session
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/session/sessions
---- @requires lib/session/transcript lib/session/conversations lib/session/described
+--- @requires lib/session/transcript lib/session/conversations lib/session/described lib/core/once
 
 local MOST_MESSAGES = 100
 
@@ -22,7 +22,7 @@ local function meanwhile(tag, id, session)
   return '[' .. table.concat(messages, ',', first) .. ']'
 end
 
-local function run(tag, args)
+local function hand_over(tag, args)
   local id, to, why, note = unpack(args)
   local now = clock.now(tag)
   local session = sessions.read(tag, id)
@@ -44,3 +44,5 @@ local function run(tag, args)
   sessions.notify(tag, id, now)
   return { 'ok', described.row(tag, id, session) }
 end
+
+local function run(tag, args) return once.run(tag, args[5], hand_over, args) end

@@ -23,6 +23,8 @@ local function run(tag, args)
     return reply.no('reply_not_found', 'id', id, 'number', tonumber(number))
   end
   if RANKS[state] <= (RANKS[entry.rc] or 0) then return { 'ok', 'kept' } end
+  -- The failure for which it is sent again, reported once more.
+  if state == 'failed' and sessions.lists(session, 'again', number) then return { 'ok', 'kept' } end
 
   entry.rc = state
   transcript.replace(tag, id, session, tonumber(number), entry)

@@ -13,7 +13,7 @@ local function run(tag, args)
   local session = sessions.read(tag, id)
   if not session then return reply.no('session_not_found', 'id', id) end
   local entry = transcript.entry(tag, id, session, tonumber(number))
-  if not dead.remove(tag, id, session, number) then
+  if not entry or not dead.remove(tag, id, session, number) then
     if entry and entry.again then return { 'ok' } end
     return reply.no('reply_not_found', 'id', id, 'number', tonumber(number))
   end

@@ -42,7 +42,10 @@ local function run(tag, args)
     outgoing.rest(tag, id, session, now + tonumber(delay))
     return { 'ok' }
   end
-  if outcome == 'dead' then dead.add(tag, id, session, number, problem, now) end
+  -- One that has left the transcript cannot be sent again.
+  if outcome == 'dead' and transcript.entry(tag, id, session, tonumber(number)) then
+    dead.add(tag, id, session, number, problem, now)
+  end
   if tonumber(number) > tonumber(session.sent or 0) then
     sessions.write(tag, id, session, { 'sent', number })
   end

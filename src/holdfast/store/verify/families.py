@@ -290,7 +290,7 @@ _LIMITS: dict[str, Family] = {
 }
 _QUOTAS: dict[str, Family] = {
     **_LIMITS,
-    **_free("held", "admissions", "void", "admit"),
+    **_free("held", "admissions", "void", "admit", "claim"),
     "wait": _index("zset", _waiter, places=limits.line_entries),
     "quota": Family(places=limits.quota_entries),
     "quotas": _index("zset", _rest("quota")),

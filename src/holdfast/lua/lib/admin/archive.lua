@@ -30,29 +30,30 @@ local SECTIONS = {
   { 'frames', keys.frames, 'XRANGE', 'XADD', streamed },
 }
 
+--- Count a member of a removed graph that waits from now on (1), or no longer (-1). With the last one goes the
+--- record of the graph, which kept its id taken.
+local function count(tag, graph, change)
+  local key = keys.graph(tag, graph)
+  if not server.call('HGET', key, 'gone') then return end
+  local left = server.call('HINCRBY', key, 'held', change)
+  if left <= 0 and server.call('EXISTS', keys.graph_members(tag, graph)) == 0 then server.call('UNLINK', key) end
+end
+
 --- Keep an execution whose retention is over. False if it can be removed: no archive is set, or it
 --- came from the archive and has not run since.
 function archive.hold(tag, id, rec)
   if not settings.archive(tag) or rec.archived == (rec.replays or '0') then return false end
-  server.call('ZADD', keys.unarchived(tag), rec.born, id)
+  local is_new = server.call('ZADD', keys.unarchived(tag), rec.born, id) == 1
+  if is_new and rec.graph then count(tag, rec.graph, 1) end
   record.clear(tag, id, rec, { 'due' })
   server.call('ZREM', keys.timers(tag), 'x:' .. id)
   return true
 end
 
---- A member of a removed graph waits no longer. With the last one goes the record of the graph, which kept its id
---- taken.
-local function release(tag, graph)
-  local key = keys.graph(tag, graph)
-  if not server.call('HGET', key, 'gone') then return end
-  local left = server.call('HINCRBY', key, 'held', -1)
-  if left <= 0 and server.call('EXISTS', keys.graph_members(tag, graph)) == 0 then server.call('UNLINK', key) end
-end
-
 --- The execution runs again, or is gone.
 function archive.leave(tag, id, rec)
   local waited = server.call('ZREM', keys.unarchived(tag), id) == 1
-  if waited and rec and rec.graph then release(tag, rec.graph) end
+  if waited and rec and rec.graph then count(tag, rec.graph, -1) end
 end
 
 local function read_section(read, key)

@@ -31,13 +31,14 @@ local function cancel(list, id, parent)
   })
 end
 
---- Cancel what is bound to the parents of a list, as far as its allowance (`left`) goes.
+--- Cancel what is bound to the parents of a list, as far as its allowance (`left`) goes. What a parent that was
+--- replayed meanwhile has submitted since comes after the rest, and stays.
 local function run(list)
   local first = 1
   while list.left > 0 and first <= #list.parents do
     local parent = list.parents[first]
     local id = server.call('ZRANGE', keys.bonds(list.tag, parent), 0, 0)[1]
-    if id then
+    if id and not children.running_for(list.tag, id) then
       cancel(list, id, parent)
     else
       first = first + 1
@@ -69,8 +70,8 @@ local CHILD_FAILED = '{"type":"child_failed","message":"child %s ended as %s"}'
 local function part(tag, id, bond, state, now)
   local parent = children.release(tag, id)
   if not parent or bond ~= 'fail_parent' or not members.is_bad(state) then return end
+  if not children.running_for(tag, id) then return end
   local rec = record.read(tag, parent)
-  if not rec or record.is_terminal(rec.state) then return end
   rec.timed = true
   finish.now(tag, parent, rec, 'failed', now, {}, {
     event = 'failed',

@@ -33,13 +33,17 @@ end
 --- The parent of a child or of a graph of a task, and the replay of the parent that submitted it.
 local function origin(id) return id:match('^(.+)~(%d+)%.g?%d+$') end
 
---- Whether a child can be bound: its parent is of the same tenant and runs, as in the replay that its id names.
-function children.can_bind(tag, id, tenant)
+--- The tenant of the parent of a child or a graph, if the parent runs as in the replay that the id names.
+function children.running_for(tag, id)
   local parent, replay = origin(id)
-  if not parent then return false end
+  if not parent then return nil end
   local found = record.get(tag, parent, 'tenant', 'state', 'replays')
-  return found[1] == tenant and not record.is_terminal(found[2]) and (found[3] or '0') == replay
+  local runs = found[2] and not record.is_terminal(found[2]) and (found[3] or '0') == replay
+  return runs and found[1] or nil
 end
+
+--- Whether a child can be bound: its parent is of the same tenant and runs, as in the replay that its id names.
+function children.can_bind(tag, id, tenant) return children.running_for(tag, id) == tenant end
 
 --- When to look again whether a child, or a graph of a task, can be removed. Nil if it can be now: otherwise
 --- a later attempt of its parent looks for it, and would submit it again.

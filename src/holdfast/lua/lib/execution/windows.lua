@@ -2,7 +2,7 @@
 --- window wins, and later ones return it. Debounce: the last wins; an execution that waits for its
 --- window to end takes over the input of each later one, and its window starts again.
 --- All executions of a key live in one partition. The key holds `ID UNTIL NONCE...`.
---- @requires lib/core/keys lib/core/record lib/core/timers
+--- @requires lib/core/keys lib/core/record lib/core/timers lib/core/settings
 local windows = {}
 
 -- This many late repetitions of calls are recognised as such.
@@ -27,7 +27,8 @@ end
 
 --- Give the waiting execution the input of a later submission, and start its window again.
 local function replace(tag, id, rec, item, input, now)
-  local changes = { 'due', now + item.window_ms, 'rank', (now + item.window_ms) * 1000 }
+  local due = now + item.window_ms
+  local changes = { 'due', due, 'rank', due * 1000 - (rec.priority or 0) * settings.priority_us(tag) }
   record.clear(tag, id, rec, { 'input' })
   server.call('UNLINK', keys.input(tag, id))
   record.put_payload(keys.input(tag, id), 'input', input, changes)

@@ -11,11 +11,11 @@ local FORGOTTEN = 50
 local function remove(tag, id, tenant, state, now)
   -- Nobody sees what is staged, and a caller may still stage it again.
   local is_seen = state ~= 'staging'
-  if is_seen then graphs.leave(tag, id, { tenant = tenant }, state) end
-  if not sweeps.forget(tag, id, FORGOTTEN) then
-    if is_seen then server.call('HSET', keys.graph(tag, id), 'gone', '1') end
-    return timers.set(tag, 'g:' .. id, now, now)
+  if is_seen then
+    graphs.leave(tag, id, { tenant = tenant }, state)
+    server.call('HSET', keys.graph(tag, id), 'gone', '1')
   end
+  if not sweeps.forget(tag, id, FORGOTTEN) then return timers.set(tag, 'g:' .. id, now, now) end
   server.call('ZREM', keys.timers(tag), 'g:' .. id)
   server.call(
     'UNLINK',
@@ -26,11 +26,8 @@ local function remove(tag, id, tenant, state, now)
     keys.graph_log(tag, id),
     keys.graph_watchers(tag, id)
   )
-  if tonumber(server.call('HGET', keys.graph(tag, id), 'held') or 0) > 0 then
-    server.call('HSET', keys.graph(tag, id), 'gone', '1')
-  else
-    server.call('UNLINK', keys.graph(tag, id))
-  end
+  local held = tonumber(server.call('HGET', keys.graph(tag, id), 'held') or 0)
+  if held <= 0 then server.call('UNLINK', keys.graph(tag, id)) end
 end
 
 local function passed(instant, now) return instant and tonumber(instant) <= now end

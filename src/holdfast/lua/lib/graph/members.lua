@@ -12,6 +12,12 @@
 --- @requires lib/core/keys lib/core/record lib/core/log lib/core/settings lib/execution/requeue
 local members = {}
 
+-- What one loses that runs again, or comes back, without its graph; the data that `inputs` stands for it lacks.
+members.OWN = {
+  'graph', 'ins', 'need', 'met', 'unmet', 'lax', 'losers', 'hears', 'spared', 'loser', 'lost', 'told', 'delay',
+  'run_at',
+}
+
 local BAD = { failed = true, cancelled = true, expired = true }
 
 -- More upstream results than this are handed out by reference, to be read one by one.

@@ -84,16 +84,14 @@ end
 --- Remove members; returns whether all are gone.
 function sweeps.forget(tag, id, most)
   local key = keys.graph_members(tag, id)
-  local ids, waiting = server.call('ZRANGE', key, 0, most - 1), 0
+  local ids = server.call('ZRANGE', key, 0, most - 1)
   for _, member in ipairs(ids) do
     local flat = server.call('HGETALL', keys.record(tag, member))
     local rec = {}
     for i = 1, #flat, 2 do rec[flat[i]] = flat[i + 1] end
     local held = record.is_terminal(rec.state) and archive.hold(tag, member, rec)
-    if held then waiting = waiting + 1 end
     if rec.tenant and not held then finish.forget(tag, member, rec) end
   end
-  if waiting > 0 then server.call('HINCRBY', keys.graph(tag, id), 'held', waiting) end
   if #ids > 0 then server.call('ZREM', key, unpack(ids)) end
   return #ids < most
 end

@@ -86,10 +86,9 @@ end
 --- Write what was taken, and set the timer.
 function quota.close(tag, q, now)
   if q.size > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
-  if q.size > 0 and q.most then
-    server.call('ZADD', keys.admissions(tag, q.name), unpack(q.starts))
-    quota.keep_starts(tag, q.name, q.window)
-  end
+  if q.size > 0 and q.most then server.call('ZADD', keys.admissions(tag, q.name), unpack(q.starts)) end
+  -- Also after a refusal: the window may be longer than at the last start.
+  if q.most and q.started > 0 then quota.keep_starts(tag, q.name, q.window) end
   quota.arm(tag, q, now)
 end
 

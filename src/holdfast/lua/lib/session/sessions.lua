@@ -50,6 +50,11 @@ function sessions.add_to(tag, id, session, field, number)
   sessions.write(tag, id, session, { field, session[field] and session[field] .. ' ' .. number or number })
 end
 
+--- Whether a field lists a number.
+function sessions.lists(session, field, number)
+  return (' ' .. (session[field] or '') .. ' '):find(' ' .. number .. ' ', 1, true) ~= nil
+end
+
 --- Remove a number from those that a field lists.
 function sessions.remove_from(tag, id, session, field, number)
   if not session[field] then return end
@@ -132,10 +137,11 @@ function sessions.forget(tag, id, session, now)
 end
 
 -- Executions may outlive their session: while they may be there, a new one of the same key continues
--- their numbers, so that its erasure finds them.
+-- their numbers, so that its erasure finds them. Returns how many were looked at.
 local function leave_numbers(tag, id, number, now)
   local until_ms
-  for n = number, math.max(1, number - MOST_LOOKED + 1), -1 do
+  local first = math.max(1, number - MOST_LOOKED + 1)
+  for n = number, first, -1 do
     local state, due = unpack(record.get(tag, id .. '~' .. n, 'state', 'due'))
     -- One that the archive must take first has no such time.
     if state then until_ms = math.max(until_ms or now, tonumber(due or now + 30 * DAY_MS)) end
@@ -143,14 +149,16 @@ local function leave_numbers(tag, id, number, now)
   if until_ms then
     server.call('SET', keys.session_numbers(tag, id), number, 'PX', ('%d'):format(until_ms - now + DAY_MS))
   end
+  return number - first + 1
 end
 
---- The timer of a session fired: it is removed if nothing was written for long and nothing runs.
+--- The timer of a session fired: it is removed if nothing was written for long and nothing runs. Returns the
+--- amount of work done.
 function sessions.expire(tag, id, now)
   local session = sessions.read(tag, id)
   if not session then
     server.call('ZREM', keys.timers(tag), 'c:' .. id)
-    return
+    return 1
   end
   local active = tonumber(server.call('ZSCORE', keys.sessions(tag, session.tenant), id))
   local due = active + keep_ms(tag, session)
@@ -159,8 +167,9 @@ function sessions.expire(tag, id, now)
   elseif due <= now then
     local number = sessions.started(tag, id, session)
     sessions.forget(tag, id, session, now)
-    leave_numbers(tag, id, number, now)
+    return 1 + leave_numbers(tag, id, number, now)
   else
     timers.set(tag, 'c:' .. id, due, now)
   end
+  return 1
 end
