@@ -74,6 +74,22 @@ async def test_a_fanout_queue_counts_messages_and_each_group_its_own(engine: Eng
     assert only.groups.keys() == {"b"}
 
 
+async def test_messages_of_one_id_that_expire_unread_count_each(
+    engine: Engine, clock: Clock
+) -> None:
+    """The id is free for the second as soon as the first has expired."""
+    await engine.queues.define("q", mode="fanout", dedup_window_ms=0)
+    await engine.queues.add_group("q", "a")
+    for _ in range(2):
+        await push(engine, b"1", id="b", ttl_ms=500)
+        await clock.advance(500)
+    assert (await engine.queues.stats("q")).groups["a"].expired == 2
+    await push(engine, b"2")
+    await read_one(engine, group="a")
+    found = (await engine.queues.stats("q")).groups["a"]
+    assert (found.pushed, found.expired, found.in_flight) == (3, 2, 1)
+
+
 async def test_unknown_names_are_refused(engine: Engine, dump: Dump) -> None:
     """Queue and group."""
     await engine.queues.define("q")

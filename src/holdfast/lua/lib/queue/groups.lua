@@ -92,7 +92,10 @@ end
 --- A message expired before some group came to it.
 function queue_groups.expire_arrival(q, id, rec)
   if not rec.position then queue_messages.place(q, rec) end
-  if is_awaited(q, rec.position) then server.call('ZADD', keys.gone(q.tag), rec.position, id) end
+  if is_awaited(q, rec.position) then
+    -- By position: another message can have this id, and expire, before the group comes to the first.
+    server.call('ZADD', keys.gone(q.tag), rec.position, string.format('%.0f', rec.position))
+  end
   server.call('ZREM', keys.arrivals(q.tag), id)
   if server.call('HEXISTS', keys.holds(q.tag), id) == 0 then
     queue_messages.forget(q, id)
