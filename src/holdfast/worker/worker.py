@@ -151,6 +151,7 @@ class Worker:
                 context.released = True
                 context.lose()
                 self._attempts[context.claim.key].cancel()
+        self._processes.kill()
 
     async def wait_started(self, running: asyncio.Future[None]) -> None:
         """Wait until it listens for work; if `running` failed, raises its error."""
