@@ -107,6 +107,39 @@ async def test_a_closed_supervisor_leaves_nothing_running(kept: Supervisor) -> N
     assert [task for task in asyncio.all_tasks() if "Failing" in repr(task)] == []
 
 
+class Slow:
+    """A service that does not end before a test lets it."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.ending = asyncio.Event()
+
+    async def run(self) -> None:
+        """Work until cancelled; then take long to clean up."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ending.set()
+            await asyncio.Event().wait()
+
+
+async def test_closing_a_supervisor_can_be_cancelled(kept: Supervisor) -> None:
+    """Its caller's cancellation is not lost, and no service goes on."""
+    kept.start(Failing([]))
+    slow = Slow()
+    kept.start(slow)
+    await asyncio.sleep(0)  # both begin
+    closing = asyncio.ensure_future(kept.close())
+    await slow.ending.wait()
+    closing.cancel()
+    await asyncio.wait([closing])
+    assert closing.cancelled()
+    await asyncio.sleep(0)
+    left = [one for one in asyncio.all_tasks() if "Failing" in repr(one) or "Slow" in repr(one)]
+    assert left == []
+
+
 @pytest.fixture
 async def engine(real_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Engine]:
     monkeypatch.setattr(supervisor, "FIRST_PAUSE_S", 0.01)

@@ -64,6 +64,20 @@ async def test_a_worker_that_waits_for_work_is_drained(
     assert found["claims"][0]["execution"]["id"] == one
 
 
+async def test_a_repeated_claim_of_a_draining_worker_returns_what_the_first_has_claimed(
+    site: Site, anyone: httpx.AsyncClient
+) -> None:
+    """The answer was lost; others do not wait for the end of the leases."""
+    await register(anyone, "w1", "w2")
+    one = await submit(anyone)
+    first = await claim(anyone, "w1", request="r", lease_ms=60_000)
+    assert first["claims"][0]["execution"]["id"] == one
+    assert (await anyone.post("/v1/workers/w1/drain")).status_code == 200
+    again = await claim(anyone, "w1", request="r", again=True, wait_ms=20_000)
+    assert again == {"claims": [], "draining": True}
+    assert (await site.engine.describe(one)).state is State.WAITING
+
+
 async def test_one_that_comes_back_works_again(anyone: httpx.AsyncClient) -> None:
     """Under the same name, after it has left."""
     await register(anyone, "w1")

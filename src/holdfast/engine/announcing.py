@@ -103,7 +103,7 @@ class Announcer:
                 url, content = await self._opened(message, claim.tenant)
             else:
                 url, content = await self._ended(message.what, message, claim.tenant)
-        except (msgspec.DecodeError, UnicodeDecodeError, InvalidInput) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidInput) as error:
             raise NotDelivered(f"it is no message: {error}", again=False) from error
         except NotFound:
             return {"skipped": "it no longer exists"}

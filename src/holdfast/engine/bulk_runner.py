@@ -106,7 +106,7 @@ class BulkRunner:
         """Return the record of an execution; every client can submit one of this kind."""
         try:
             errand = msgspec.json.decode(claim.input, type=Errand)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             message = f"input: is not that of a bulk action ({error})"
             raise InvalidInput(message, field="input") from error
         if stored_id(claim.tenant, errand.bulk) != claim.id:

@@ -182,13 +182,10 @@ class Payloads:
         for claim in claims:
             if _is_elsewhere(claim):
                 far.append(self._open_claim(claim))
-            elif _is_sealed(claim):
+            elif _must_be_opened(claim):
                 # What is here already needs no task.
                 opened.append(await self._open_claim(claim))
             else:
-                if claim.passed:
-                    outcomes = [one.outcome for one in claim.passed]
-                    claim.input, claim.passed = merge(claim.input, claim.passed, outcomes), ()
                 opened.append(claim)
         if far:
             opened += await asyncio.gather(*far)
@@ -203,13 +200,17 @@ class Payloads:
                 payload = merge(payload, claim.passed, outcomes)
         except HoldfastError as error:
             log.warning("cannot read the input of %s: %s", claim.id, error)
-            # It may have been cancelled; the leases of other claims must not be lost for that.
-            with contextlib.suppress(HoldfastError):
-                await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
-            return None
-        # A copy would cost more than all the rest, and nobody else has the claim yet.
-        claim.input, claim.passed = payload, ()
-        return claim
+        except Exception:
+            # The leases of other claims must not be lost for it.
+            log.exception("cannot read the input of %s", claim.id)
+        else:
+            # A copy would cost more than all the rest, and nobody else has the claim yet.
+            claim.input, claim.passed = payload, ()
+            return claim
+        # It may have been cancelled.
+        with contextlib.suppress(HoldfastError):
+            await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
+        return None
 
     def _open_journal(self, claim: Claim) -> Claim:
         """Return a claim with its steps and signals in plain form."""
@@ -247,18 +248,13 @@ def _must_be_read(upstream: Passed) -> bool:
     return outcome is None or references.is_reference(outcome.result or b"")
 
 
-def _passes_sealed(upstream: Passed) -> bool:
-    outcome = upstream.outcome
-    return outcome is not None and is_sealed(outcome.result or b"")
-
-
-def _is_sealed(claim: Claim) -> bool:
-    """Whether a claim has a payload that is sealed."""
+def _must_be_opened(claim: Claim) -> bool:
+    """Whether a claim has a payload that is sealed, or gets results of upstreams."""
     return (
-        is_sealed(claim.input)
+        bool(claim.passed)
+        or is_sealed(claim.input)
         or (bool(claim.steps) and any(map(is_sealed, claim.steps.values())))
         or (bool(claim.signals) and any(is_sealed(signal.payload) for signal in claim.signals))
-        or (bool(claim.passed) and any(map(_passes_sealed, claim.passed)))
     )
 
 

@@ -99,7 +99,7 @@ def _errand(claim: Claim) -> tuple[DeploymentRef, str]:
     """Return what an execution is for; every client can submit one of this kind, with any input."""
     try:
         errand = msgspec.json.decode(claim.input, type=Errand)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         message = f"input: is not that of a rollout ({error})"
         raise InvalidInput(message, field="input") from error
     if stored_id(claim.tenant, errand.rollout) != claim.id:

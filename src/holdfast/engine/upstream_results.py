@@ -25,11 +25,11 @@ _encode = msgspec.json.Encoder().encode
 def merge(payload: bytes, passed: Sequence[Passed], outcomes: Sequence[Outcome | None]) -> bytes:
     """Merge the results of upstreams into an input, which is an object or null.
 
-    Any other input stays as it is: its task does not take arguments by name.
+    Any other input stays as it is: its task does not take arguments by name, or refuses it.
     """
     try:
         members = _members(b"{}" if payload == b"null" else payload)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return payload
     lists: dict[str, list[msgspec.Raw]] = {}
     for given, outcome in zip(passed, outcomes, strict=True):

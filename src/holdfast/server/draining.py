@@ -47,12 +47,15 @@ class Draining:
         instance: str,
         tenant: str | None,
         claim: Callable[[], Awaitable[list[Claim]]],
+        held: Callable[[], Awaitable[list[Claim]]],
     ) -> tuple[list[Claim], bool]:
         """Claim for a worker unless it was asked to drain; also return whether it was.
 
         The registry is read together with the claim, not before it: the calls share a round trip.
+        A draining worker that repeats a call does not get what it holds from the first one either.
         """
         if instance in self._noted and await self._look(instance, tenant):
+            await give_back(self._engine, await held())
             return [], True
         loop = asyncio.get_running_loop()
         began = loop.time()

@@ -9,11 +9,11 @@ pause that doubles from failure to failure and is short again once the service h
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from datetime import UTC, datetime
 from typing import Protocol
 
+from holdfast.concurrency import stop
 from holdfast.errors import HoldfastError
 from holdfast.model.services import ServiceStatus
 from holdfast.outages import level
@@ -57,8 +57,13 @@ class Supervisor:
 
     async def close(self) -> None:
         """Stop all services, the last to start first."""
-        for name in reversed(list(self._kept)):
-            await self.stop(name)
+        try:
+            for name in reversed(list(self._kept)):
+                await self.stop(name)
+        finally:
+            # Also if it is cancelled meanwhile: they would go on without it.
+            for kept in self._kept.values():
+                kept.cancel()
 
     def statuses(self) -> tuple[ServiceStatus, ...]:
         """Return the status of each service, in the order in which they started."""
@@ -90,11 +95,12 @@ class _Kept:
             last_error_at=self._error_at,
         )
 
+    def cancel(self) -> None:
+        self._keeping.cancel()
+        self.run.cancel()
+
     async def close(self) -> None:
-        for future in (self._keeping, self.run):
-            future.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await future
+        await stop(self._keeping, self.run)
 
     async def _keep(self) -> None:
         loop = asyncio.get_running_loop()

@@ -106,6 +106,8 @@ class Graph:
         self._id: str | None = None
         #: It was there already: an earlier attempt may have added members, too.
         self._is_known = False
+        #: What earlier attempts have added, as far as this one knows.
+        self._earlier: frozenset[str] = frozenset()
         #: All members by key.
         self.nodes: dict[str, Node[Any]] = {}
         self._counts: dict[str, int] = {}
@@ -213,10 +215,10 @@ class Graph:
 
     async def _has_grown(self, graph_id: str) -> bool:
         """Return whether an earlier attempt has added the new members."""
-        if not self._is_known:
-            return False
-        view = await self._engine().graphs.describe(graph_id)
-        return self._members.keys() <= view.members.keys()
+        if self._is_known and not self._members.keys() <= self._earlier:
+            view = await self._engine().graphs.describe(graph_id)
+            self._earlier = frozenset(view.members)
+        return self._members.keys() <= self._earlier
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> Awaitable[T]:
         """Wait for a part of the graph; inside a task, without holding its slot."""

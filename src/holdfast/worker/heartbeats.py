@@ -113,16 +113,19 @@ class Heartbeats:
         interval_s = self._beat.ttl_ms / 3000
         while not self._stop.wait(interval_s):
             self._check_loop()
-            try:
-                # First: they may be on other servers than the registry, which may be away.
-                self._renew()
-                self._register()
-            except HoldfastError as error:
-                log.log(level(error), "heartbeat failed: %s", error)
-            except Exception:
-                # Without heartbeats the worker would lose every lease and not know it.
-                log.exception("heartbeat failed")
+            # Leases may be on other servers than the registry, and either may be away.
+            self._try(self._renew)
+            self._try(self._register)
         self._leave()
+
+    def _try(self, beat: Callable[[], None]) -> None:
+        try:
+            beat()
+        except HoldfastError as error:
+            log.log(level(error), "heartbeat failed: %s", error)
+        except Exception:
+            # Without heartbeats the worker would lose every lease and not know it.
+            log.exception("heartbeat failed")
 
     def _register(self) -> None:
         with self._lock:

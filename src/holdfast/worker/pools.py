@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import importlib
 import multiprocessing
+import os
 import pickle
 import queue
+import signal
 import threading
 import time
 import traceback
@@ -99,7 +101,7 @@ class ProcessPool:
         """Call a function in a process, which imports it by name."""
         if self._pool is None:
             spawned = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._most, spawned)
+            self._pool = ProcessPoolExecutor(self._most, spawned, _follow_worker)
         pool, loop = self._pool, asyncio.get_running_loop()
         place = fn.__module__, fn.__qualname__
         try:
@@ -109,8 +111,15 @@ class ProcessPool:
                 self._pool = None
             return False, error
 
+    def kill(self) -> None:
+        """End the processes at once; those that go on would keep a stopping worker alive."""
+        if self._pool is not None:
+            # Python 3.14 has `kill_workers` for this.
+            for process in list((self._pool._processes or {}).values()):  # noqa: SLF001
+                process.kill()
+
     def close(self) -> None:
-        """Stop the processes."""
+        """Stop the processes when they are idle."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -120,6 +129,19 @@ def _outcome(fn: Callable[[], Any]) -> Result:
         return True, fn()
     except BaseException as error:  # noqa: BLE001 - the caller decides what it means
         return False, error
+
+
+def _follow_worker() -> None:
+    """Leave Ctrl-C, which a terminal sends to all processes, to the worker, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_worker, daemon=True).start()
+
+
+def _end_with_worker() -> None:
+    worker = multiprocessing.parent_process()
+    if worker is not None:
+        worker.join()
+        os._exit(1)
 
 
 def _call_by_name(module: str, qualname: str, arguments: dict[str, Any]) -> Result:

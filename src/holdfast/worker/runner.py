@@ -86,6 +86,8 @@ class Runner:
         self.running: dict[tuple[str, int], Context] = {}
         #: The worker returns all leases: no attempt begins any more.
         self.released: bool = False
+        #: The asyncio task of the worker.
+        self.main: asyncio.Task[Any] | None = None
 
     async def close(self) -> None:
         """Drop the conversations that are kept, and close resources."""
@@ -161,7 +163,7 @@ class Runner:
         except AttemptLost as lost:
             log.info("stopped: %s", lost, extra=logs.fields(claim))
         except asyncio.CancelledError as error:
-            if context.released:
+            if self._is_released(context):
                 raise
             if context.lost:
                 log.info("stopped: its lease was lost", extra=logs.fields(claim))
@@ -171,6 +173,14 @@ class Runner:
             await self._failed(context, error)
         else:
             await self._complete(context, result, content_type, frames)
+
+    def _is_released(self, context: Context) -> bool:
+        """Whether an attempt was cancelled because the worker stops."""
+        if self.main is not None and self.main.cancelling():
+            # The end of `asyncio.run` cancels the worker and, before it knows, its attempts.
+            context.released = True
+            context.lose()
+        return context.released
 
     async def _complete(
         self,

@@ -55,8 +55,8 @@ _RELATED_AT_ONCE = 16
 _SLOTS_OF_TWO = 100
 _MOST_CLAIMS = 4
 _PAUSE_AFTER_ERROR_S = 1.0
-#: How long claims have to end when the worker is cancelled.
-_CLAIMS_GRACE_S = 2.0
+#: How long claims and consumers have to end when the worker is cancelled.
+_TAKING_GRACE_S = 2.0
 #: How long tasks in threads have to notice that the worker stops immediately.
 _THREADS_GRACE_S = 2.0
 
@@ -147,9 +147,11 @@ class Worker:
         self._runner.released = True
         self.drain()
         for context in list(self._runner.running.values()):
-            context.released = True
-            context.lose()
-            self._attempts[context.claim.key].cancel()
+            if not context.released:
+                context.released = True
+                context.lose()
+                self._attempts[context.claim.key].cancel()
+        self._processes.kill()
 
     async def wait_started(self, running: asyncio.Future[None]) -> None:
         """Wait until it listens for work; if `running` failed, raises its error."""
@@ -162,6 +164,7 @@ class Worker:
         """Work until drained."""
         # Asking for it costs a system call, for each execution.
         self._loop = asyncio.get_running_loop()
+        self._runner.main = asyncio.current_task()
         settings = self.settings
         beat = Beat(
             instance=self.instance,
@@ -245,13 +248,16 @@ class Worker:
                 declaring = await self._declare()
                 self._started.set()
                 await self._claim_and_consume(self._claimer, declaring)
+            await self._attempts_ended()
         except BaseException:
             # It was cancelled, or can no longer claim: its executions continue elsewhere.
             self.release()
+            await self._attempts_ended()
             raise
-        finally:
-            while self._attempts:
-                await asyncio.wait(set(self._attempts.values()))
+
+    async def _attempts_ended(self) -> None:
+        while self._attempts:
+            await asyncio.wait(set(self._attempts.values()))
 
     async def _claim_and_consume(self, claimer: Claimer, declaring: Awaitable[None]) -> None:
         slots = self.settings.slots
@@ -259,22 +265,19 @@ class Worker:
         most = min(_MOST_IN_CLAIM, math.ceil(slots / several))
         claims = (self._claim(claimer, most) for _ in range(several))
         claiming = [asyncio.ensure_future(claim) for claim in claims]
-        works = [
-            asyncio.ensure_future(declaring),
-            asyncio.ensure_future(self._consume()),
-            *claiming,
-        ]
+        taking = [asyncio.ensure_future(self._consume()), *claiming]
+        works = [asyncio.ensure_future(declaring), *taking]
         try:
             # Unlike `gather`, this does not cancel them when the worker is cancelled.
             done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_EXCEPTION)
             for work in done:
                 work.result()
         except BaseException:
-            # What the store grants at this moment is returned; cancelled, it would wait until its
-            # leases expire.
+            # What the store grants at this moment is returned, and messages in hand become
+            # executions; cancelled, all would wait until leases and locks expire.
             self.release()
             self._slots.close()
-            await asyncio.wait(claiming, timeout=_CLAIMS_GRACE_S)
+            await asyncio.wait(taking, timeout=_TAKING_GRACE_S)
             raise
         finally:
             await stop(*works)

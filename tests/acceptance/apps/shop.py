@@ -91,10 +91,19 @@ def add_busy_tasks(app: App, world: World) -> None:
             ctx.check()
             time.sleep(0.005)
 
+    app.task(name="busy.process", pool="process")(process_busy)
+
     @app.task
     def where() -> int:
         """Return the process."""
         return os.getpid()
+
+
+def process_busy(folder: str) -> None:
+    """Run in a process of its own until told to stop."""
+    world = World(Path(folder))
+    world.do("busy")
+    world.hold("busy")
 
 
 def add_rude_tasks(app: App) -> None:

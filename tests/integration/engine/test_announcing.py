@@ -402,7 +402,14 @@ async def test_a_task_declares_its_webhook(engine: Engine) -> None:
         await engine.submit("work", **{**fields, "on_end": "https://b.example/"})
 
 
-@pytest.mark.parametrize("given", [b'"no message"', b'{"what":"waitpoint","id":"nothing"}'])
+@pytest.mark.parametrize(
+    "given",
+    [
+        b'"no message"',
+        b'{"what":"waitpoint","id":"nothing"}',
+        pytest.param(b'{"x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", id="deep"),
+    ],
+)
 async def test_a_delivery_that_is_no_message_fails_and_others_are_delivered(
     engine: Engine, receiver: Receiver, given: bytes
 ) -> None:

@@ -270,12 +270,14 @@ async def test_an_execution_of_its_kind_alone_does_nothing(engine: Engine) -> No
     forged = [
         await engine.submit(KIND, lane=LANE, input=b'{"bulk": "%s"}' % new.id.encode()),
         await engine.submit(KIND, lane=LANE, input=b"[]"),
+        await engine.submit(KIND, lane=LANE, input=b'{"bulk": "\xff"}'),
+        await engine.submit(KIND, lane=LANE, input=b'{"x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"),
         await engine.submit(KIND, lane=LANE, id="ghost", input=b'{"bulk": "ghost"}'),
     ]
     for _ in forged:
         async with claimed(engine) as claim:
             await runner_of(engine).carry_out(claim)
-    assert await states(engine, [one.id for one in forged]) == {State.FAILED: 3}
+    assert await states(engine, [one.id for one in forged]) == {State.FAILED: 5}
     assert await states(engine, mails) == {State.CANCELLED: 2}
 
 

@@ -11,11 +11,14 @@ from functools import partial
 
 import pytest
 
+from holdfast.engine import payloads
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import Engine, open_engine
 from holdfast.errors import StoreFault
 from holdfast.model.executions import Claim, NewExecution, Submitted
+from holdfast.model.graphs import Edge
 from holdfast.model.partitions import partition_of
+from holdfast.model.states import State
 from holdfast.store.valkey.wire import Command
 from holdfast.testing.polling import wait_for
 from tests.support.fault_injection import before_calls
@@ -246,6 +249,45 @@ async def test_a_broken_partition_does_not_cost_the_claims_of_the_others(real_ur
                 with contextlib.suppress(StoreFault):
                     claims += await claimer.claim(1_000, 30_000)
         assert {claim.id for claim in claims} == {i for i in ids if store.tag_of(i) != last}
+
+
+async def _upstream_done(engine: Engine, payload: bytes) -> str:
+    """Make a graph whose second member waits to be claimed; returns its id."""
+    upstream, member = NewExecution(kind="work"), NewExecution(kind="work", input=payload)
+    edge = Edge(source="a", target="b", input="x")
+    made = await engine.graphs.submit({"a": upstream, "b": member}, [edge])
+    async with engine.executions.claimer(worker="w") as claimer:
+        (claim,) = await claimer.claim(1, 30_000)
+    await engine.complete(claim.id, claim.lease, b"1")
+    return f"{made.id}~b"
+
+
+async def test_an_input_nested_too_deep_does_not_cost_the_other_claims(engine: Engine) -> None:
+    """Its task gets it as it is, and fails as any that gets an input of the wrong form."""
+    deep = b'{"y":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+    member = await _upstream_done(engine, deep)
+    (other,) = await _submit(engine, 1)
+    async with engine.executions.claimer(worker="w") as claimer:
+        found = {claim.id: claim.input for claim in await claimer.claim(10, 30_000)}
+    assert found == {member: deep, other: b"null"}
+
+
+async def test_an_unknown_error_about_one_claim_does_not_cost_the_others(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is tried again later, and the log has the traceback."""
+
+    def broken(*_args: object) -> bytes:
+        raise ArithmeticError("broken")
+
+    monkeypatch.setattr(payloads, "merge", broken)
+    member = await _upstream_done(engine, b"null")
+    (other,) = await _submit(engine, 1)
+    async with engine.executions.claimer(worker="w") as claimer:
+        assert [claim.id for claim in await claimer.claim(10, 30_000)] == [other]
+    assert (await engine.describe(member)).state is State.DELAYED
+    (record,) = [one for one in caplog.records if member in one.message]
+    assert record.exc_info is not None
 
 
 async def test_a_closed_claimer_listens_no_more(engine: Engine) -> None:

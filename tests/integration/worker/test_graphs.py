@@ -17,6 +17,7 @@ from holdfast.errors import (
     ResultNotReady,
     TaskError,
 )
+from holdfast.model.graphs import GraphView
 from holdfast.testing.polling import wait_for
 from tests.integration.worker.conftest import Working, at_once
 
@@ -228,6 +229,34 @@ async def test_a_later_attempt_adds_to_its_graph_once(
         assert await handle.result(timeout=8) == 3
     (graph,) = (await app.engine.graphs.list()).items
     assert (graph.version, graph.size) == (2, 2)
+
+
+async def test_a_later_attempt_asks_once_what_earlier_ones_have_added(
+    app: App, working: Working, tasks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is as large as the graph."""
+    graphs, asked = app.engine.graphs, 0
+    describe = graphs.describe
+
+    async def counted(graph_id: str) -> GraphView:
+        nonlocal asked
+        asked += 1
+        return await describe(graph_id)
+
+    @app.task(retries=at_once(2))
+    async def parent(ctx: Context) -> int:
+        async with ctx.graph() as g:
+            node = g.add(tasks.inc, 1)
+        for _ in range(5):
+            node = g.add(tasks.inc, node)
+            await g.submit()
+        if ctx.attempt == 0:
+            monkeypatch.setattr(graphs, "describe", counted)
+            raise ValueError("once more")
+        return asked
+
+    async with working(slots=1):
+        assert await (await parent.submit()).result(timeout=8) == 1
 
 
 async def test_a_graph_in_a_plain_task(app: App, working: Working, tasks: Any) -> None:

@@ -461,26 +461,6 @@ async def test_attempts_leave_nothing_to_the_search_for_garbage(app: App, workin
     assert len(contexts) == 20
 
 
-async def test_a_cancelled_worker_returns_its_leases_and_claims_nothing_more(app: App) -> None:
-    """What it ran, and what is submitted later, waits for another worker."""
-    started = asyncio.Event()
-
-    @app.task
-    async def work() -> None:
-        started.set()
-        await asyncio.Event().wait()
-
-    worker = Worker(app, WorkerSettings(lease_ms=30_000, slots=400))
-    running = asyncio.ensure_future(worker.run())
-    handle = await work.submit()
-    await started.wait()
-    running.cancel()
-    await asyncio.wait([running])
-    assert await handle.state() is State.WAITING
-    left = [task.get_coro() for task in asyncio.all_tasks()]
-    assert [one for one in left if getattr(one, "__name__", "") == "_claim"] == []
-
-
 async def test_a_worker_that_can_no_longer_claim_ends_with_the_error(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -493,47 +473,3 @@ async def test_a_worker_that_can_no_longer_claim_ends_with_the_error(
     monkeypatch.setattr(worker, "_start_all", broken)
     with pytest.raises(RuntimeError, match="broken"):
         await asyncio.wait_for(worker.run(), 30)
-
-
-async def test_a_worker_that_is_cancelled_as_it_starts_executions_returns_all_leases(
-    app: App, engine: Engine
-) -> None:
-    """Also of those that it has not started yet."""
-
-    @app.task
-    async def work() -> None:
-        running.cancel()
-        await asyncio.Event().wait()
-
-    handles = [await work.submit() for _ in range(4)]
-    worker = Worker(app, WorkerSettings(lease_ms=30_000))
-    worker._at_once = 1
-    running = asyncio.ensure_future(worker.run())
-    await asyncio.wait([running])
-    assert [await handle.state() for handle in handles] == [State.WAITING] * 4
-
-
-async def test_what_is_claimed_as_the_worker_is_cancelled_is_returned(
-    app: App, engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The leases that the store grants at that moment do not wait for their expiry."""
-
-    @app.task
-    async def work() -> None:
-        await asyncio.Event().wait()
-
-    claim = engine.store.executions.claim
-
-    async def cancel_as_it_is_granted(*args: Any, **kwargs: Any) -> Any:
-        claims = await claim(*args, **kwargs)
-        if claims[0] and not running.cancelling():
-            running.cancel()
-            await asyncio.sleep(0.05)  # the worker ends meanwhile
-        return claims
-
-    monkeypatch.setattr(engine.store.executions, "claim", cancel_as_it_is_granted)
-    handle = await work.submit()
-    running = asyncio.create_task(Worker(app, WorkerSettings(lease_ms=30_000)).run())
-    await asyncio.wait([running])
-    assert running.cancelled()
-    assert await handle.state() is State.WAITING

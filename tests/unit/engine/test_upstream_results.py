@@ -8,6 +8,9 @@ from holdfast.engine.upstream_results import merge
 from holdfast.model.executions import ExecutionId, Outcome, Passed
 from holdfast.model.states import State
 
+#: JSON that no parser with a limit reads.
+DEEP = b'{"y":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+
 
 def outcome(result: bytes | None, state: State = State.COMPLETED, content: str = "") -> Outcome:
     return Outcome(
@@ -83,7 +86,7 @@ def test_bytes_travel_as_base64() -> None:
     assert merged(b"null", ("x", outcome(b"\x00\xff", content="image/png"))) == b'{"x":"AP8="}'
 
 
-@pytest.mark.parametrize("payload", [b"7", b"[1]", b"\xff\xfe", b""])
+@pytest.mark.parametrize("payload", [b"7", b"[1]", b"\xff\xfe", b"", DEEP])
 def test_an_input_that_is_no_object_is_left_alone(payload: bytes) -> None:
     """There is no place for names in it."""
     assert merged(payload, ("x", outcome(b"1"))) == payload

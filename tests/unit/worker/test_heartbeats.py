@@ -106,6 +106,32 @@ async def test_leases_are_renewed_while_the_registry_is_away() -> None:
         await asyncio.to_thread(beating.stop)
 
 
+class BrokenLeases(SlowStore):
+    """A store of which only the parts with the leases are away."""
+
+    def renew(
+        self, held: Sequence[tuple[str, Lease]], lease_ms: int
+    ) -> list[datetime | HoldfastError]:
+        """Fail."""
+        del held, lease_ms
+        raise StoreUnavailable("away")
+
+
+async def test_a_worker_stays_registered_while_its_leases_are_away() -> None:
+    """It learns that it shall drain, and others see it."""
+    store = BrokenLeases()
+    beat = Beat(instance="w.1", worker="w", lanes=("default",), ttl_ms=30)
+    beating = heartbeats.Heartbeats(
+        store, beat, on_lost=lambda _claim, _why: None, on_drain=lambda: None
+    )
+    assert beating.start()
+    try:
+        async with asyncio.timeout(10):
+            await store.enough.wait()
+    finally:
+        await asyncio.to_thread(beating.stop)
+
+
 class Confused(SlowStore):
     """A server before which something else answers, such as a proxy with a page."""
 

@@ -211,7 +211,11 @@ def test_an_unknown_field_is_refused_at_the_worker() -> None:
         signature_of(pay).decode(b'{"order": 1, "curency": "CHF"}')
 
 
-@pytest.mark.parametrize("payload", [b"", b"{", b"\xff", b"[1]", b"7"])
+#: JSON that no parser with a limit reads.
+DEEP = b'{"order":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+
+
+@pytest.mark.parametrize("payload", [b"", b"{", b"\xff", b"[1]", b"7", DEEP])
 def test_an_input_that_is_no_json_object_is_refused(payload: bytes) -> None:
     """The whole input is the field at fault."""
     with pytest.raises(InvalidInput) as refused:

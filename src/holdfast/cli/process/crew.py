@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from holdfast.cli.process.member import Member
 from holdfast.cli.terminal.failures import INTERRUPTED
-from holdfast.concurrency import first_of, wait_or_timeout
+from holdfast.concurrency import all_of, first_of, wait_or_timeout
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -57,12 +57,9 @@ class Crew:
         await first_of(keeping[0], first.started.wait())
         if not keeping[0].done():
             keeping += [asyncio.ensure_future(self._keep(place)) for place in others]
-            all_started = asyncio.gather(*(place.started.wait() for place in others))
-            await first_of(all_started, *keeping)
-            if all_started.done():
+            await first_of(all_of(place.started.wait() for place in others), *keeping)
+            if all(place.started.is_set() for place in others):
                 announce([place.process.pid for place in self._places if place.process])
-            else:
-                all_started.cancel()
         codes = await asyncio.gather(*keeping)
         if signal.SIGINT in self._signals:
             return INTERRUPTED

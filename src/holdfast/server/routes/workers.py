@@ -177,11 +177,18 @@ async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
         ):
             ask = _claim_waiting if body.wait_ms else _ask
             claims, draining = await call.services.draining.claim(
-                instance, tenant, lambda: ask(call, claimer, body)
+                instance, tenant, lambda: ask(call, claimer, body), lambda: _held(claimer, body)
             )
     call.audited = bool(claims)
     call.services.metrics.claimed(claims, body.lease_ms)
     return ClaimsView(claims=[ClaimView.of(claim) for claim in claims], draining=draining)
+
+
+async def _held(claimer: Claimer, body: ClaimBody) -> list[Claim]:
+    """Return what an earlier call with the same id has claimed."""
+    if not body.again:
+        return []
+    return await claimer.claim(0, body.lease_ms, request=body.request, again=True)
 
 
 async def _ask(_call: Call, claimer: Claimer, body: ClaimBody) -> list[Claim]:
