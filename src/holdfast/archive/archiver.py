@@ -26,6 +26,7 @@ from holdfast.archive.erasure import Erasure
 from holdfast.archive.segment import Builder
 from holdfast.archive.session_files import SessionFiles
 from holdfast.errors import HoldfastError, SessionNotFound
+from holdfast.fencing import urls
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.fencing.lease import WriterLease
 from holdfast.fencing.objects import ObjectStore
@@ -186,7 +187,8 @@ class Archiver:
         removed = 0
         sessions = self._store.sessions
         places = (self._archive.objects, StoreObjects(self._store))
-        files = SessionFiles(places, self._store.sealing)
+        _, former = await self._store.archives.urls()
+        files = SessionFiles(places, self._store.sealing, former=[*map(urls.parse, former)])
         while page := await sessions.page(
             tenant=tenant, user=None, before=None, limit=_SESSIONS_IN_CALL
         ):

@@ -69,10 +69,24 @@ class Payloads:
             self._look_at = now + _LOOK_AGAIN_S
         return self._place
 
-    async def objects(self) -> ObjectStore | None:
-        """Return the storage of the archive; None: there is no archive."""
+    async def storages(self) -> tuple[ObjectStore | None, Sequence[ObjectStore]]:
+        """Return the storage of the archive, None if there is none, and all other storages."""
         place = await self._find()
-        return None if place is None else place.objects
+        if place is None:
+            return None, await self._others_than("")
+        return place.objects, await self._others_than(place.url)
+
+    async def _others_than(self, url: str) -> Sequence[ObjectStore]:
+        """Return the storage of an archive that was set since the last look, and of former ones.
+
+        A process that has not noticed a new setting yet still writes to the archive before.
+        """
+        now, former = await self._store.archives.urls()
+        others = [one for one in (now, *former) if one and one != url]
+        for one in others:
+            if one not in self._others:
+                self._others[one] = urls.parse(one)
+        return [self._others[one] for one in others]
 
     # Storing
 
@@ -130,23 +144,12 @@ class Payloads:
             return payload
         place = await self._find()
         if place is None:
-            return await self._fetch_elsewhere(payload, "")
+            return await fetch_any(await self._others_than(""), payload)
         try:
             return await fetch(place.objects, payload)
         except InvalidRecord:
-            return await self._fetch_elsewhere(payload, place.url)
-
-    async def _fetch_elsewhere(self, payload: bytes, tried: str) -> bytes:
-        """Return a payload from an archive that was set since the last look, or a former one.
-
-        A process that has not noticed a new setting yet still writes to the archive before.
-        """
-        now, former = await self._store.archives.urls()
-        others = [url for url in (now, *former) if url and url != tried]
-        for url in others:
-            if url not in self._others:
-                self._others[url] = urls.parse(url)
-        return await fetch_any([self._others[url] for url in others], payload)
+            others = await self._others_than(place.url)
+            return await fetch_any(others, payload)
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input of an execution."""
