@@ -147,9 +147,8 @@ class Payloads:
             return await fetch_any(await self._others_than(""), payload)
         try:
             return await fetch(place.objects, payload)
-        except InvalidRecord:
-            others = await self._others_than(place.url)
-            return await fetch_any(others, payload)
+        except InvalidRecord as error:
+            return await fetch_any(await self._others_than(place.url), payload, error)
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input of an execution."""

@@ -200,6 +200,31 @@ async def test_a_damaged_payload_is_refused(offloading: Engine, tmp_path: Path) 
         await offloading.input(execution_id)
 
 
+@pytest.mark.parametrize("archives", ["one", "two", "none"])
+async def test_a_payload_that_is_missing_is_named(
+    offloading: Engine, tmp_path: Path, archives: str
+) -> None:
+    """With the archive in which it should be, if there is one."""
+    execution_id = (await offloading.submit("k", input=LARGE)).id
+    key = references.decode(await offloading.store.queries.input(execution_id)).key
+    if archives == "two":
+        await set_archive(offloading.store, f"file://{tmp_path}/new", offload_bytes=2_000)
+        await set_archive(offloading.store, f"file://{tmp_path}", offload_bytes=2_000)
+    elif archives == "none":
+        await offloading.store.archives._configure(archive="", former_archives="")
+    engine = Engine(offloading.store)
+    (tmp_path / "objects" / key).unlink()
+    with pytest.raises(InvalidRecord) as caught:
+        await engine.input(execution_id)
+    assert caught.value.context["object"] == key
+    assert caught.value.message.startswith(
+        f"{key} is in no archive"
+        if archives == "none"
+        else f"{key} in file://{tmp_path} is missing"
+    )
+    await engine.close()
+
+
 async def test_trouble_of_the_object_store_stops_no_submission(
     offloading: Engine, tmp_path: Path
 ) -> None:
