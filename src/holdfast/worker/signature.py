@@ -120,7 +120,7 @@ class Signature:
             return {self.raw_input: payload}
         try:
             members = _MEMBERS(b"{}" if payload == b"null" else payload)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             message = f"input: must be a JSON object ({error})"
             raise InvalidInput(message, field="input") from error
         arguments = self.arguments
