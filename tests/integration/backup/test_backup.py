@@ -139,31 +139,64 @@ async def test_a_backup_that_fails_leaves_nothing(single_store: Store) -> None:
     await back(single_store, kept, "a")
 
 
-class Stuck(MemoryObjects):
-    """An object storage that does not answer when the manifest is written."""
+class Slow(MemoryObjects):
+    """An object storage that takes its time for manifests, even if nobody waits any more.
+
+    So it is with a write in a thread, or on its way to a service.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.reached = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.written = asyncio.Event()
 
     async def put_if_absent(self, key: str, body: bytes) -> Version:
-        """Create an object that is no manifest."""
-        if key.endswith("manifest.json"):
-            self.reached.set()
-            await asyncio.Event().wait()
-        return await super().put_if_absent(key, body)
+        """Create an object."""
+        if not key.endswith("manifest.json"):
+            return await super().put_if_absent(key, body)
+        self.reached.set()
+        return await asyncio.shield(self._put_later(key, body))
+
+    async def _put_later(self, key: str, body: bytes) -> Version:
+        await self.go_on.wait()
+        version = await super().put_if_absent(key, body)
+        self.written.set()
+        return version
 
 
 async def test_an_interrupted_backup_leaves_nothing(single_store: Store) -> None:
-    """As after Ctrl-C."""
-    objects = Stuck()
+    """As after Ctrl-C: no manifest without its parts, if it is written only then."""
+    objects = Slow()
     taking = asyncio.create_task(take(single_store, objects))
     await objects.reached.wait()
     assert [entry async for entry in objects.list("")] != []
     taking.cancel()
+    await asyncio.wait([taking], timeout=0.2)
+    objects.go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await taking
+    await objects.written.wait()
     assert [entry async for entry in objects.list("")] == []
+
+
+async def test_a_backup_that_is_interrupted_twice_is_whole_or_has_no_manifest(
+    single_store: Store,
+) -> None:
+    """Who does not wait leaves parts behind."""
+    made = await create_one(single_store)
+    objects = Slow()
+    taking = asyncio.create_task(take(single_store, objects))
+    await objects.reached.wait()
+    for _ in range(2):
+        taking.cancel()
+        await asyncio.wait([taking], timeout=0.2)
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    objects.go_on.set()
+    await objects.written.wait()
+    await back(single_store, objects, await latest(objects))
+    assert await single_store.queries.owner(made) == "default"
 
 
 def damage(body: bytes) -> bytes:
