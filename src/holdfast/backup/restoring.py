@@ -26,11 +26,11 @@ _PAUSE_S = 0.1
 
 
 async def latest(objects: ObjectStore) -> str:
-    """Return the name of the last backup; raises InvalidRecord if there is none."""
-    made = await manifest.read_all(objects)
-    if not made:
-        raise InvalidRecord(f"{objects.name} has no backup", name="")
-    return made[-1].name
+    """Return the name of the last backup that can be read; raises InvalidRecord if none can."""
+    names = await manifest.names(objects)
+    if not names:
+        raise InvalidRecord(f"{objects.name} has no backup that can be read", name="")
+    return names[-1]
 
 
 async def restore(

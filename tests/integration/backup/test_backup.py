@@ -453,6 +453,40 @@ async def test_the_last_backup_is_the_one_that_was_taken_last(single_store: Stor
     assert await latest(objects) == "friday"
 
 
+async def test_a_backup_in_a_renamed_folder_has_the_name_of_the_folder(
+    single_store: Store, tmp_path: Path
+) -> None:
+    """The manifest still has the old one."""
+    objects = _folder(tmp_path)
+    made = await create_one(single_store)
+    await take(single_store, objects, name="old")
+    folder = tmp_path / "backups" / "objects" / "backups"
+    (folder / "old").rename(folder / "new")
+    assert await latest(objects) == "new"
+    await back(single_store, objects, "new")
+    assert await single_store.queries.owner(made) == "default"
+
+
+async def test_a_manifest_that_cannot_be_read_does_not_hide_other_backups(
+    single_store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is passed over with a warning; alone, it is no backup."""
+    objects = MemoryObjects()
+    await objects.put_if_absent(manifest.place("broken"), b"{")
+    with pytest.raises(InvalidRecord, match="has no backup"):
+        await latest(objects)
+    await take(single_store, objects, name="good")
+    stored = await objects.get(manifest.place("good"))
+    assert stored is not None
+    for name, fields in (("future", {"format": 99}), ("timeless", {"taken_at": "soon"})):
+        body = msgspec.json.encode({**msgspec.json.decode(stored.body), **fields})
+        await objects.put_if_absent(manifest.place(name), body)
+    caplog.clear()
+    assert await latest(objects) == "good"
+    for name in ("broken", "future", "timeless"):
+        assert f"backup {name} is passed over" in caplog.text
+
+
 async def test_a_copy_that_does_not_start_is_an_error(
     single_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
