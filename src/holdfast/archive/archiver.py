@@ -172,15 +172,16 @@ class Archiver:
             writer = await self._archive.manifest.open(lease)
             await self._recover(writer)
             sessions = await self._erase_sessions(tenant)
-            return await erasure.erase(
-                self._archive,
-                writer,
-                tenant,
-                by=by,
-                reason=reason,
-                is_in_store=is_in_store,
-                sessions=sessions,
-            )
+            async with self._store.archives.erasing():
+                return await erasure.erase(
+                    self._archive,
+                    writer,
+                    tenant,
+                    by=by,
+                    reason=reason,
+                    is_in_store=is_in_store,
+                    sessions=sessions,
+                )
 
     async def _erase_sessions(self, tenant: str) -> int:
         """Remove the sessions of a tenant from the store; returns how many."""

@@ -5,6 +5,7 @@
 ---   archive = URL of the archive: ended executions are held back for it
 ---   former_archives = URLs of archives before it, where payloads may still be; Lua does not use it
 ---   offload = size in bytes from which on payloads are kept beside the archive; Lua does not use it
+---   erasing, erased = marks of the erasure of a tenant that runs, and of the last; Lua does not use them
 ---   priority_ms = what a point of priority is worth, in ms of waiting
 --- @requires lib/core/keys
 local settings = {}
