@@ -33,6 +33,15 @@ function settings.keep(tag, tenant, state)
   return tonumber(found[1] or found[2] or KEEP[state])
 end
 
+--- The longest retention of a tenant, in ms.
+function settings.longest(tag, tenant)
+  local longest = 0
+  for state in pairs(KEEP) do
+    longest = math.max(longest, settings.keep(tag, tenant, state))
+  end
+  return longest
+end
+
 function settings.archive(tag) return server.call('HGET', keys.settings(tag), 'archive') end
 
 --- Microseconds of rank that one point of priority is worth.

@@ -133,13 +133,15 @@ end
 
 -- Executions may outlive their session: while they may be there, a new one of the same key continues
 -- their numbers, so that its erasure finds them.
-local function leave_numbers(tag, id, number, now)
+local function leave_numbers(tag, id, tenant, number, now)
   local until_ms
   for n = number, math.max(1, number - MOST_LOOKED + 1), -1 do
     local state, due = unpack(record.get(tag, id .. '~' .. n, 'state', 'due'))
     -- One that the archive must take first has no such time.
     if state then until_ms = math.max(until_ms or now, tonumber(due or now + 30 * DAY_MS)) end
   end
+  -- Those before are too many to look at, so they may be there for as long as any is kept.
+  if number > MOST_LOOKED then until_ms = math.max(until_ms or now, now + settings.longest(tag, tenant)) end
   if until_ms then
     server.call('SET', keys.session_numbers(tag, id), number, 'PX', ('%d'):format(until_ms - now + DAY_MS))
   end
@@ -159,7 +161,7 @@ function sessions.expire(tag, id, now)
   elseif due <= now then
     local number = sessions.started(tag, id, session)
     sessions.forget(tag, id, session, now)
-    leave_numbers(tag, id, number, now)
+    leave_numbers(tag, id, session.tenant, number, now)
   else
     timers.set(tag, 'c:' .. id, due, now)
   end
