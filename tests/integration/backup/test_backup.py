@@ -354,6 +354,10 @@ class Dying:
         """Return the servers."""
         return self._client.primaries()
 
+    async def on_primaries(self, command: Command) -> list[Any]:
+        """Ask all servers."""
+        return await self._client.on_primaries(command)
+
     async def call(self, command: Command) -> Any:
         """Lose the connection when a part of the keys is gone."""
         answer = await self._client.call(command)
