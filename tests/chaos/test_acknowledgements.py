@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import valkey
 
 from holdfast.backup import restore, restoring, take
 from holdfast.errors import (
@@ -26,9 +27,11 @@ from holdfast.fencing.memory import MemoryObjects
 from holdfast.model.executions import NewExecution
 from holdfast.model.writer_leases import Ask
 from holdfast.store.store import Store, StoreSettings, connected, open_store
+from holdfast.store.valkey.wire import Command
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
-from tests.support.killing import kill
+from tests.support.fault_injection import before_calls
+from tests.support.killing import kill, restart
 from tests.support.lifecycle import state_of
 
 #: Short: what cannot be acknowledged is given up soon.
@@ -144,6 +147,45 @@ async def test_a_restore_ends_when_the_replica_has_the_backup(
     async with open_store(url(replica)) as store:
         for one in ids:
             assert str(await state_of(store, one)) == "waiting"
+
+
+async def test_a_restore_fails_if_another_server_takes_over_in_the_middle(
+    pair: tuple[TestServer, TestServer], tmp_path: Path
+) -> None:
+    """It may lack what was written before, although its replicas have all that it has."""
+    primary, replica = pair
+    objects = MemoryObjects()
+    async with open_store(url(primary)) as store:
+        await create(store)
+        await take(store, objects, name="a")
+    other: list[TestServer] = []
+
+    async def take_over(command: Command) -> None:
+        if command[0] == "EVAL" and not other:
+            kill(primary)
+            other.append(restart(primary, tmp_path))
+            await wait_for(lambda: asyncio.to_thread(_answers, other[0]))
+            await wait_for(lambda: asyncio.to_thread(is_linked, replica))
+
+    try:
+        async with connected(url(primary, "replicas:1"), BRIEF) as (client, target):
+            with (
+                before_calls(client, take_over),
+                pytest.raises(StoreUnavailable, match="other servers than"),
+            ):
+                await restore(client, target, objects, "a", force=True)
+        assert other
+    finally:
+        for server in other:
+            kill(server)
+
+
+def _answers(server: TestServer) -> bool:
+    try:
+        with server.raw() as raw:
+            return bool(raw.ping())
+    except (valkey.exceptions.ConnectionError, valkey.exceptions.BusyLoadingError):
+        return False
 
 
 async def test_without_the_replica_the_outcome_is_unknown(

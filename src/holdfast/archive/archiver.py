@@ -26,6 +26,7 @@ from holdfast.archive.erasure import Erasure
 from holdfast.archive.segment import Builder
 from holdfast.archive.session_files import SessionFiles
 from holdfast.errors import HoldfastError, SessionNotFound
+from holdfast.fencing import urls
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.fencing.lease import WriterLease
 from holdfast.fencing.objects import ObjectStore
@@ -171,22 +172,24 @@ class Archiver:
             writer = await self._archive.manifest.open(lease)
             await self._recover(writer)
             sessions = await self._erase_sessions(tenant)
-            return await erasure.erase(
-                self._archive,
-                writer,
-                tenant,
-                by=by,
-                reason=reason,
-                is_in_store=is_in_store,
-                sessions=sessions,
-            )
+            async with self._store.archives.erasing():
+                return await erasure.erase(
+                    self._archive,
+                    writer,
+                    tenant,
+                    by=by,
+                    reason=reason,
+                    is_in_store=is_in_store,
+                    sessions=sessions,
+                )
 
     async def _erase_sessions(self, tenant: str) -> int:
         """Remove the sessions of a tenant from the store; returns how many."""
         removed = 0
         sessions = self._store.sessions
         places = (self._archive.objects, StoreObjects(self._store))
-        files = SessionFiles(places, self._store.sealing)
+        _, former = await self._store.archives.urls()
+        files = SessionFiles(places, self._store.sealing, former=[*map(urls.parse, former)])
         while page := await sessions.page(
             tenant=tenant, user=None, before=None, limit=_SESSIONS_IN_CALL
         ):

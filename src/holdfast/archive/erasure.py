@@ -6,18 +6,21 @@ Then the old ones are deleted and verified as absent, and the manifest's audit l
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.archive.archive import Archive, entries_of
 from holdfast.archive.segment import Builder
-from holdfast.errors import BackendFailed
+from holdfast.errors import BackendFailed, VersionConflict
 from holdfast.fencing.writer import ManifestWriter
 from holdfast.model import bounds, checks, references
 
 #: How many entries of the audit log are kept.
 AUDIT_ENTRIES = 1_000
+#: Payloads that are kept in memory until it is certain that no new execution needs them.
+_PAYLOADS_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +100,27 @@ async def erase(
 async def _delete_payloads(
     archive: Archive, tenant: str, is_in_store: Callable[[], Awaitable[bool]]
 ) -> int | None:
+    """Delete the payloads of a tenant, unless the store has executions of it.
+
+    An execution that is submitted meanwhile may share a payload that is there already. Either it is
+    found here after the deletion, or its process sees the erasure and writes the payload again.
+    """
     names = [entry.key async for entry in archive.objects.list(references.prefix_of(tenant))]
     # Only now: executions may have been submitted since the erasure began, which takes a while.
     if await is_in_store():
         return None
-    for name in names:
-        await archive.objects.delete(name)
+    for start in range(0, len(names), _PAYLOADS_AT_ONCE):
+        deleted: dict[str, bytes] = {}
+        for name in names[start : start + _PAYLOADS_AT_ONCE]:
+            stored = await archive.objects.get(name)
+            if stored is not None:
+                deleted[name] = stored.body
+                await archive.objects.delete(name)
+        if await is_in_store():
+            for name, body in deleted.items():
+                with contextlib.suppress(VersionConflict):
+                    await archive.objects.put_if_absent(name, body)
+            return None
     return len(names)
 
 

@@ -22,14 +22,21 @@ async def fetch(objects: ObjectStore, payload: bytes) -> bytes:
     return stored.body
 
 
-async def fetch_any(places: Sequence[ObjectStore], payload: bytes) -> bytes:
-    """Return the payload behind a reference from the first storage that has it."""
-    failed: HoldfastError = InvalidRecord("a payload is in no archive of this store")
+async def fetch_any(
+    places: Sequence[ObjectStore], payload: bytes, failed: HoldfastError | None = None
+) -> bytes:
+    """Return the payload behind a reference from the first storage that has it.
+
+    `failed` is the answer of one that was asked before.
+    """
     for objects in places:
         try:
             return await fetch(objects, payload)
         except BackendFailed as error:
             failed = error
         except InvalidRecord as error:
-            failed = failed if isinstance(failed, BackendFailed) else error
+            failed = failed or error
+    if failed is None:
+        key = references.decode(payload).key
+        failed = InvalidRecord(f"{key} is in no archive of this store", object=key)
     raise failed

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -28,6 +29,8 @@ from holdfast.model.files import File, FileLimits, safe_name, type_of
 from holdfast.model.ids import new_id
 from holdfast.model.sealing import Sealing
 
+log: logging.Logger = logging.getLogger(__name__)
+
 PART_BYTES = 1 << 20
 _ROOT = "files/"
 _HEAD = "head"
@@ -43,10 +46,20 @@ class _Held:
 
 
 class SessionFiles:
-    """Files in object storage: new ones are written to the first place, and all places are read."""
+    """Files in object storage: new ones are written to the first place, and all places are read.
 
-    def __init__(self, places: Sequence[ObjectStore], sealing: Sealing) -> None:
+    A former place need not be reachable, except for the files that are there.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[ObjectStore],
+        sealing: Sealing,
+        *,
+        former: Sequence[ObjectStore] = (),
+    ) -> None:
         self._places = places
+        self._all = (*places, *former)
         self._sealing = sealing
 
     async def add(
@@ -91,15 +104,20 @@ class SessionFiles:
 
     async def erase(self, session_id: str) -> int:
         """Remove the files of a session; returns how many objects that were. Safe to repeat."""
-        return sum([await _remove(place, f"{_ROOT}{session_id}/") for place in self._places])
+        return sum([await _remove(place, f"{_ROOT}{session_id}/") for place in self._all])
 
     async def sessions(self) -> Mapping[str, str]:
         """Return the sessions that have files, each with the id of its newest one."""
         found: dict[str, str] = {}
-        for place in self._places:
-            async for entry in place.list(_ROOT):
-                session_id, file_id = entry.key.split("/")[1:3]
-                found[session_id] = max(found.get(session_id, ""), file_id)
+        for place in self._all:
+            try:
+                async for entry in place.list(_ROOT):
+                    session_id, file_id = entry.key.split("/")[1:3]
+                    found[session_id] = max(found.get(session_id, ""), file_id)
+            except BackendFailed as error:
+                if place in self._places:
+                    raise
+                log.warning("files of sessions in a former archive are not looked at: %s", error)
         return found
 
     async def _held(self, session_id: str) -> _Held:
@@ -112,7 +130,7 @@ class SessionFiles:
 
     async def _find(self, session_id: str, file_id: str) -> tuple[ObjectStore, File]:
         key = f"{_ROOT}{session_id}/{file_id}/{_HEAD}"
-        for place in self._places:
+        for place in self._all:
             stored = await place.get(key)
             if stored is not None:
                 head = self._sealing.open(stored.body, **{_FIELD: key})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import logging
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -14,6 +15,8 @@ import msgspec
 from holdfast.errors import BackendFailed, InvalidRecord, VersionConflict
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model.codec import Codec
+
+log: logging.Logger = logging.getLogger(__name__)
 
 #: Increases when older versions cannot read new backups.
 FORMAT = 1
@@ -142,13 +145,25 @@ async def remove(objects: ObjectStore, name: str, parts: Sequence[Part]) -> None
         await objects.delete(place(name))
 
 
-async def read_all(objects: ObjectStore) -> list[Manifest]:
-    """Return the manifests of all finished backups, oldest first; raises InvalidRecord."""
+async def names(objects: ObjectStore) -> list[str]:
+    """Return the names of all finished backups, the one that was taken last at the end.
+
+    What cannot be read is passed over.
+    """
     suffix = f"/{_FILE}"
     keys = [entry.key async for entry in objects.list("backups/")]
-    names = [key.split("/")[1] for key in keys if key.endswith(suffix)]
-    found: list[Manifest] = []
-    for start in range(0, len(names), _AT_ONCE):
-        some = names[start : start + _AT_ONCE]
-        found += await asyncio.gather(*(read(objects, name) for name in some))
-    return sorted(found, key=lambda made: datetime.fromisoformat(made.taken_at))
+    found = [key.split("/")[1] for key in keys if key.endswith(suffix)]
+    dated: list[tuple[datetime, str]] = []
+    for start in range(0, len(found), _AT_ONCE):
+        some = found[start : start + _AT_ONCE]
+        times = await asyncio.gather(*(_taken_at(objects, name) for name in some))
+        dated += [(at, name) for at, name in zip(times, some, strict=True) if at is not None]
+    return [name for _, name in sorted(dated)]
+
+
+async def _taken_at(objects: ObjectStore, name: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat((await read(objects, name)).taken_at).astimezone(UTC)
+    except (InvalidRecord, ValueError) as error:
+        log.warning("backup %s is passed over: %s", name, error)
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from holdfast.backup import manifest, parts
@@ -23,14 +24,15 @@ _AT_ONCE = 256
 #: How long to wait for replicas or the disk when all is written.
 _ACK_S = 60.0
 _PAUSE_S = 0.1
+_RUN_ID = re.compile("^run_id:(.*)$", re.MULTILINE)
 
 
 async def latest(objects: ObjectStore) -> str:
-    """Return the name of the last backup; raises InvalidRecord if there is none."""
-    made = await manifest.read_all(objects)
-    if not made:
-        raise InvalidRecord(f"{objects.name} has no backup", name="")
-    return made[-1].name
+    """Return the name of the last backup that can be read; raises InvalidRecord if none can."""
+    names = await manifest.names(objects)
+    if not names:
+        raise InvalidRecord(f"{objects.name} has no backup that can be read", name="")
+    return names[-1]
 
 
 async def restore(
@@ -53,29 +55,22 @@ async def restore(
     report = advance or (lambda _what, _done: None)
     made = await manifest.read(objects, name, codec, unsealed=unsealed)
     _check(made, url)
-    for part in made.parts:
-        body = await parts.read(objects, name, part)
-        parts.rows_of(name, part, body, made.kid, codec)
-        report("checking", part.keys)
+    async for rows in _rows(objects, name, made, codec):
+        report("checking", len(rows))
     try:
         if not force:
             await _require_empty(client, url.prefix)
+        servers = await _servers(client)
         # First, because a store that is half removed must not be opened either.
         await _close(client, url.prefix)
         await _empty(client, url.prefix)
-        meta: Row | None = None
-        tags = set[bytes]()
-        for part in made.parts:
-            body = await parts.read(objects, name, part)
-            rows = parts.rows_of(name, part, body, made.kid, codec)
-            opening = [row for row in rows if row[0] == _meta(url.prefix)]
-            meta = opening[0] if opening else meta
-            await _write(client, [row for row in rows if row not in opening])
-            tags.update(_tag(key) for key, _, _ in rows)
-            report("restoring", part.keys)
-        if meta is None:
-            raise StoreIncompatible(f"backup {name} lacks the facts of its store")
+        meta, tags = await _write_all(client, made, _rows(objects, name, made, codec), report)
         await _acknowledge(client, url, tags)
+        if await _servers(client) != servers:
+            message = (
+                "the store has other servers than when the restore began: repeat it with --force"
+            )
+            raise StoreUnavailable(message)
         # Only now can the store be opened.
         await _write(client, [meta])
         await _acknowledge(client, url, [_tag(meta[0])])
@@ -83,6 +78,32 @@ async def restore(
         kind = StoreFault if failure.answered else StoreUnavailable
         raise kind(f"the store cannot be restored: {failure.text}") from failure
     return made
+
+
+async def _rows(
+    objects: ObjectStore, name: str, made: Manifest, codec: Codec | None
+) -> AsyncIterator[Sequence[Row]]:
+    """Return the keys of a backup, part by part."""
+    for part in made.parts:
+        body = await parts.read(objects, name, part)
+        yield parts.rows_of(name, part, body, made.kid, codec)
+
+
+async def _write_all(
+    client: Client, made: Manifest, portions: AsyncIterator[Sequence[Row]], report: Advance
+) -> tuple[Row, set[bytes]]:
+    """Write all keys but the one that opens the store; returns that one, and the tags of all."""
+    meta: Row | None = None
+    tags = set[bytes]()
+    async for rows in portions:
+        opening = [row for row in rows if row[0] == _meta(made.prefix)]
+        meta = opening[0] if opening else meta
+        await _write(client, [row for row in rows if row not in opening])
+        tags.update(_tag(key) for key, _, _ in rows)
+        report("restoring", len(rows))
+    if meta is None:
+        raise StoreIncompatible(f"backup {made.name} lacks the facts of its store")
+    return meta, tags
 
 
 def _check(made: Manifest, url: StoreUrl) -> None:
@@ -164,6 +185,15 @@ async def _acknowledge(client: Client, url: StoreUrl, tags: Iterable[bytes]) -> 
                 if failure.answered or loop.time() > give_up_at:
                     raise
             await asyncio.sleep(_PAUSE_S)
+
+
+async def _servers(client: Client) -> set[str]:
+    """Return the identities of all primaries, which change with a restart or a failover.
+
+    A server that takes over may lack what was written before, and its replicas do so too.
+    """
+    infos = await client.on_primaries(["INFO", "server"])
+    return {text[1].strip() for info in infos if (text := _RUN_ID.search(info.decode()))}
 
 
 def _command(key: bytes, expires_at: int, value: bytes) -> tuple[str | bytes, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any, TypeVar
 
 from holdfast.backup import manifest, parts
 from holdfast.backup.manifest import Manifest, Part
@@ -22,6 +23,8 @@ from holdfast.store.valkey import boot
 from holdfast.store.valkey.copying import frozen
 from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.node import Node
+
+T = TypeVar("T")
 
 #: Called with a word for what is done, and how many of its units since the last call.
 Advance = Callable[[str, int], None]
@@ -66,7 +69,7 @@ async def take(
         try:
             await taking.write_all(copies)
             made = await taking.manifest(copies, taken_at)
-            await manifest.write(objects, made)
+            await taking.finish(made)
         except CallFailed as failure:
             await taking.discard()
             message = f"the copy of the store does not answer: {failure.text}"
@@ -93,6 +96,8 @@ class _Taking:
         self._keys = 0
         #: In the names of its parts: another backup of the same name has others.
         self._own = new_id()
+        #: The write that was begun last.
+        self._writing: asyncio.Future[Any] | None = None
 
     def _part(self, number: int) -> str:
         return f"part-{self._own}-{number:06}"
@@ -129,11 +134,17 @@ class _Taking:
         )
         return manifest.sealed(made, self._codec) if self._codec else made
 
+    async def finish(self, made: Manifest) -> None:
+        """Make the backup whole."""
+        await self._to_its_end(manifest.write(self._objects, made))
+
     async def discard(self) -> None:
         """Remove what was written, as far as that is possible: a manifest without an answer first.
 
         Without an answer now, the parts stay: the backup may be whole.
         """
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
         try:
             await manifest.remove(self._objects, self._name, self._parts)
         except HoldfastError:
@@ -144,9 +155,15 @@ class _Taking:
 
     async def _write(self, rows: Sequence[Row]) -> None:
         name = self._part(len(self._parts))
-        part = await parts.write(self._objects, self._name, name, rows, self._codec)
+        writing = parts.write(self._objects, self._name, name, rows, self._codec)
+        part = await self._to_its_end(writing)
         self._parts.append(part)
         self._report("writing", len(rows))
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """Write even if the backup is interrupted: nobody knows how far the write has come."""
+        writing = self._writing = asyncio.ensure_future(work)
+        return await asyncio.shield(writing)
 
     async def _rows(self, copy: Node) -> AsyncIterator[list[Row]]:
         """Return the keys of the store with their values, some at a time."""

@@ -111,7 +111,8 @@ class Executions(api.Executions):
         ]
 
     async def _create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
-        return await self._store.executions.create(await self._payloads.store_inputs(items))
+        async with self._payloads.stored_inputs(items) as stored:
+            return await self._store.executions.create(stored)
 
     # Running
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import final
@@ -11,12 +12,14 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.archive.session_files import SessionFiles
 from holdfast.engine.payloads import Payloads
-from holdfast.errors import FileNotFound, SessionNotFound
+from holdfast.errors import BackendFailed, FileNotFound, SessionNotFound
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.model import checks
 from holdfast.model.files import File, FileLimits
 from holdfast.model.ids import time_of
 from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
 
 _ID = re.compile(r"[0-9a-hjkmnp-tv-z]{20}\Z")
 #: A file may be uploaded before the message that begins its session.
@@ -32,11 +35,11 @@ class Files(api.Files):
         self._payloads = payloads
 
     async def _files(self) -> SessionFiles:
-        archive = await self._payloads.objects()
+        archive, others = await self._payloads.storages()
         inside = StoreObjects(self._store)
         # Files from before there was an archive stay where they are.
         places = [inside] if archive is None else [archive, inside]
-        return SessionFiles(places, self._store.sealing)
+        return SessionFiles(places, self._store.sealing, former=others)
 
     async def add(
         self, session_id: str, name: str, content: AsyncIterable[bytes], limits: FileLimits
@@ -91,8 +94,14 @@ class Files(api.Files):
             try:
                 await self._store.sessions.read(session_id)
             except SessionNotFound:
-                await files.erase(session_id)
-                removed += 1
+                try:
+                    await files.erase(session_id)
+                except BackendFailed as error:
+                    log.warning(
+                        "files of the session %s, which is gone, stay: %s", session_id, error
+                    )
+                else:
+                    removed += 1
         return removed
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -91,18 +92,20 @@ class Graphs(api.Graphs):
         **fields: Any,
     ) -> SubmittedGraph:
         new = NewGraph.of(Shape(members=members, edges=edges, joins=joins or {}), fields)
-        new = new.with_shape(await self._stored(await self._completed(new.shape)))
-        graph_id, version, duplicate = await self._store.graphs.create(new)
+        async with self._stored(await self._completed(new.shape)) as shape:
+            graph_id, version, duplicate = await self._store.graphs.create(new.with_shape(shape))
         ids = {key: member_id(graph_id, key) for key in members}
         return SubmittedGraph(id=graph_id, version=version, members=ids, duplicate=duplicate)
 
-    async def _stored(self, shape: Shape) -> Shape:
-        """Return a shape with its members' inputs in their stored form."""
+    @contextlib.asynccontextmanager
+    async def _stored(self, shape: Shape) -> AsyncIterator[Shape]:
+        """Yield a shape with its members' inputs in their stored form."""
         members = list(shape.members.values())
-        items = await self._payloads.store_inputs(members)
-        if items is members:
-            return shape
-        return shape.with_members(dict(zip(shape.members, items, strict=True)))
+        async with self._payloads.stored_inputs(members) as items:
+            if items is members:
+                yield shape
+            else:
+                yield shape.with_members(dict(zip(shape.members, items, strict=True)))
 
     async def _completed(self, shape: Shape) -> Shape:
         """Complete a shape with the declarations of its members' tasks; raises InvalidInput.
@@ -142,8 +145,8 @@ class Graphs(api.Graphs):
                 problem = "duplicate_member"
                 raise InvalidGraph(message, field="members", problem=problem, member=taken[0])
             shape.check(known, [edge for member in known.values() for edge in member.edges])
-        shape = await self._stored(await self._completed(shape))
-        version = await self._store.graphs.extend(graph_id, expected_version, shape)
+        async with self._stored(await self._completed(shape)) as stored:
+            version = await self._store.graphs.extend(graph_id, expected_version, stored)
         ids = {key: member_id(graph_id, key) for key in shape.members}
         return SubmittedGraph(id=graph_id, version=version, members=ids)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.archive.offloaded import fetch, fetch_any
@@ -45,6 +45,10 @@ class _Place:
     threshold: int | None
 
 
+#: Where a payload was written, under which key.
+_Written = tuple[ObjectStore, str, bytes]
+
+
 class Payloads:
     """Stores and opens payloads; nothing else reads or writes them."""
 
@@ -69,32 +73,81 @@ class Payloads:
             self._look_at = now + _LOOK_AGAIN_S
         return self._place
 
-    async def objects(self) -> ObjectStore | None:
-        """Return the storage of the archive; None: there is no archive."""
+    async def storages(self) -> tuple[ObjectStore | None, Sequence[ObjectStore]]:
+        """Return the storage of the archive, None if there is none, and all other storages."""
         place = await self._find()
-        return None if place is None else place.objects
+        if place is None:
+            return None, await self._others_than("")
+        return place.objects, await self._others_than(place.url)
+
+    async def _others_than(self, url: str) -> Sequence[ObjectStore]:
+        """Return the storage of an archive that was set since the last look, and of former ones.
+
+        A process that has not noticed a new setting yet still writes to the archive before.
+        """
+        now, former = await self._store.archives.urls()
+        others = [one for one in (now, *former) if one and one != url]
+        for one in others:
+            if one not in self._others:
+                self._others[one] = urls.parse(one)
+        return [self._others[one] for one in others]
 
     # Storing
 
-    async def store_inputs(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
-        """Return new executions with their inputs in stored form."""
-        if all(len(item.input) <= LEAST_BYTES for item in items):
-            return items
-        return await asyncio.gather(*map(self._store_input, items))
+    @contextlib.asynccontextmanager
+    async def stored_inputs(
+        self, items: Sequence[NewExecution]
+    ) -> AsyncIterator[Sequence[NewExecution]]:
+        """Yield new executions with their inputs in stored form; they are created inside.
 
-    async def _store_input(self, item: NewExecution) -> NewExecution:
-        references.check_is_none("input", item.input)
+        An erasure of their tenant that does not see them yet deletes what was written before. In
+        that case it is written again.
+        """
+        if all(len(item.input) <= LEAST_BYTES for item in items):
+            yield items
+            return
+        for item in items:
+            references.check_is_none("input", item.input)
+        if not any([await self._place_for(item.input) for item in items]):
+            yield items
+            return
+        before = await self._store.archives.erasures()
+        written: list[_Written] = []
+        stored = await asyncio.gather(*(self._store_input(item, written) for item in items))
+        try:
+            yield stored
+        finally:
+            if written:
+                await self._write_again(written, before)
+
+    async def _write_again(self, written: Sequence[_Written], before: tuple[str, str]) -> None:
+        """Write payloads again that an erasure may have deleted since."""
+        try:
+            now = await self._store.archives.erasures()
+            if now == before and not now[0]:
+                return
+            for objects, key, payload in written:
+                with contextlib.suppress(VersionConflict):
+                    await objects.put_if_absent(key, payload)
+        except HoldfastError as error:
+            log.warning("large inputs may be lost if their tenant is being erased: %s", error)
+
+    async def _store_input(self, item: NewExecution, written: list[_Written]) -> NewExecution:
         place = await self._place_for(item.input)
         if place is None:
             return item
+        payload, value = item.input, None
         if self._sealing.sealer is not None:
             # No digest of the value leaves the process, so that of the submission is made here.
             item = item.saying(item.digest())
-            payload = self._sealing.seal(item.input, "input", item.tenant)
-            return item.kept_as(await _put(place, "input", item.tenant, payload))
-        # An input that may be compared with others is stored with a digest of its value.
-        value = references.value_of(item.input) if item.is_named else None
-        return item.kept_as(await _put(place, "input", item.tenant, item.input, value))
+            payload = self._sealing.seal(payload, "input", item.tenant)
+        elif item.is_named:
+            # An input that may be compared with others is stored with a digest of its value.
+            value = references.value_of(payload)
+        stored = await _put(place, "input", item.tenant, payload, value)
+        if references.is_reference(stored):
+            written.append((place.objects, references.decode(stored).key, payload))
+        return item.kept_as(stored)
 
     async def store_result(self, execution_id: str, result: bytes) -> bytes:
         """Return the stored form of a result that may be large."""
@@ -130,23 +183,11 @@ class Payloads:
             return payload
         place = await self._find()
         if place is None:
-            return await self._fetch_elsewhere(payload, "")
+            return await fetch_any(await self._others_than(""), payload)
         try:
             return await fetch(place.objects, payload)
-        except InvalidRecord:
-            return await self._fetch_elsewhere(payload, place.url)
-
-    async def _fetch_elsewhere(self, payload: bytes, tried: str) -> bytes:
-        """Return a payload from an archive that was set since the last look, or a former one.
-
-        A process that has not noticed a new setting yet still writes to the archive before.
-        """
-        now, former = await self._store.archives.urls()
-        others = [url for url in (now, *former) if url and url != tried]
-        for url in others:
-            if url not in self._others:
-                self._others[url] = urls.parse(url)
-        return await fetch_any([self._others[url] for url in others], payload)
+        except InvalidRecord as error:
+            return await fetch_any(await self._others_than(place.url), payload, error)
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input of an execution."""

@@ -31,7 +31,7 @@ from holdfast.operate.findings import Facts
 from holdfast.operate.verify import Advance, verify
 from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings
-from holdfast.store.valkey import boot, library
+from holdfast.store.valkey import boot, keys, library
 from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.embedded import EmbeddedServer
 from holdfast.store.valkey.failures import CallFailed
@@ -66,6 +66,9 @@ async def examine(
         try:
             await boot.wait_until_loaded(client, settings.boot_timeout_ms)
             results = await _servers(client, url)
+            # Before the library: processes that read another format must not get this one.
+            if (other := await _other_format(client, target.prefix)) is not None:
+                return [*results, other]
             results.append(await _library(client, fix=fix))
         except CallFailed as failure:
             raise _trouble(failure) from failure
@@ -210,6 +213,14 @@ async def _skews_ms(client: Client) -> list[float]:
     replies = await client.on_primaries(["TIME"])
     ours = (before + time.time()) / 2
     return [(int(seconds) + int(micros) / 1e6 - ours) * 1000 for seconds, micros in replies]
+
+
+async def _other_format(client: Client, prefix: str) -> Finding | None:
+    try:
+        await boot.check_stored_format(client, keys.global_tag(prefix))
+    except StoreIncompatible as incompatible:
+        return error("data", incompatible.message)
+    return None
 
 
 async def _library(client: Client, *, fix: bool) -> Finding:

@@ -90,7 +90,6 @@ class QueueOutboxes:
             if settings.dead_letter != target:
                 raise
             # A dead letter must have a place to go.
-            await self._store.queues.enlist(target)
             await self._store.queues.accept_dead_letters(target)
             await self._store.queues.receive(target, origin, first, entries)
 

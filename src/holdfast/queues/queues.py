@@ -84,15 +84,8 @@ class Queues(api.Queues):
         if target == name:
             raise InvalidDeadLetter("a queue cannot be its own dead-letter queue", queue=name)
         if target is not None:
-            await self._store.queues.enlist(target)
             await self._store.queues.accept_dead_letters(target)
-        # List it first: the ticker would not maintain a queue that is not listed.
-        await self._store.queues.enlist(name)
-        created = await self._store.queues.define(name, settings)
-        if created:
-            # A removal of a queue of this name may have reached the list in between.
-            await self._store.queues.enlist(name)
-        return created
+        return await self._store.queues.define(name, settings)
 
     @override
     async def describe(self, name: str) -> Queue:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from holdfast.model import records
 from holdfast.model.exports import Exported
+from holdfast.model.ids import new_id
 from holdfast.model.states import State
 from holdfast.store import exports
 from holdfast.store.domain import Domain
@@ -35,6 +37,27 @@ class Archives(Domain):
         settings = await self._settings()
         former = records.text(settings.get(b"former_archives")) or ""
         return records.text(settings.get(b"archive")), former.splitlines()
+
+    async def erasures(self) -> tuple[str, str]:
+        """Return the marks of the erasure that runs, empty if none does, and of the last one."""
+        settings = await self._settings()
+        return (
+            records.text(settings.get(b"erasing")) or "",
+            records.text(settings.get(b"erased")) or "",
+        )
+
+    @contextlib.asynccontextmanager
+    async def erasing(self) -> AsyncIterator[None]:
+        """Let processes that write payloads know that some are being deleted.
+
+        If the caller dies, they believe so until the next erasure ends, which costs them time only.
+        """
+        mark = new_id()
+        await self._configure(erasing=mark)
+        try:
+            yield
+        finally:
+            await self._configure(erasing="", erased=mark)
 
     async def _settings(self) -> dict[bytes, bytes]:
         (flat,) = await self._call.read("hf_admin_settings", next(iter(self._store.tags())))

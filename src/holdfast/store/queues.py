@@ -75,19 +75,25 @@ class Queues(Domain):
     # Definitions
 
     async def define(self, name: str, settings: QueueSettings) -> bool:
-        """Define a queue or change it; returns whether it is new."""
+        """Define a queue or change it, and list it; returns whether it is new."""
         return await self._define(name, settings, accepts="")
 
-    async def accept_dead_letters(self, name: str) -> bool:
-        """Make a queue accept dead letters, creating it if needed; returns whether it is new."""
-        return await self._define(name, QueueSettings(), accepts="1")
+    async def accept_dead_letters(self, name: str) -> None:
+        """Make a queue accept dead letters, creating and listing it if needed."""
+        await self._define(name, QueueSettings(), accepts="1")
 
     async def _define(self, name: str, settings: QueueSettings, *, accepts: str) -> bool:
         tag = self._store.queue_tag(name)
         secret = secrets.token_hex(16)
         pairs = decode.setting_pairs(settings)
+        # List it first: the ticker would not maintain a queue that is not listed.
+        await self.enlist(name)
         (word,) = await self._call.write("hf_queue_define", tag, secret, accepts, *pairs)
-        return bool(word == b"created")
+        created = bool(word == b"created")
+        if created:
+            # A removal of a queue of this name may have reached the list in between.
+            await self.enlist(name)
+        return created
 
     async def enlist(self, name: str, *, listed: bool = True) -> None:
         """Add a queue to the list of all queues, or remove it."""

@@ -74,17 +74,24 @@ class Consumer:
         return replace(item, tags={**item.tags, **about})
 
     async def hand_over(self, engine: Engine, deliveries: Sequence[Delivery]) -> None:
-        """Turn deliveries into executions; reject messages that the task cannot take."""
+        """Turn deliveries into executions; reject messages that the task cannot take.
+
+        A check that fails in any other way is a failed attempt.
+        """
         await asyncio.gather(*(self._hand_over(engine, delivery) for delivery in deliveries))
 
     async def _hand_over(self, engine: Engine, delivery: Delivery) -> None:
         try:
             try:
                 item = self.execution(delivery)
-            except Exception as error:  # noqa: BLE001 - types of the app check it, in any way
-                problem = error.message if isinstance(error, InvalidInput) else f"input: {error!r}"
-                reason = " ".join(problem.split())[: bounds.REASON_CHARS]
+            except InvalidInput as error:
+                reason = " ".join(error.message.split())[: bounds.REASON_CHARS]
                 await engine.queues.reject(self.queue, delivery.handle, reason)
+            except Exception as error:
+                log.warning("message %s cannot be checked", delivery.message.id, exc_info=error)
+                # Reasons are not sealed, and the text of the error may be that of the payload.
+                reason = f"input: checking it failed with {type(error).__name__}"
+                await engine.queues.nack(self.queue, delivery.handle, reason=reason)
             else:
                 await engine.queues.ack(self.queue, delivery.handle, Submit(item))
         except HoldfastError as error:

@@ -16,10 +16,11 @@ from holdfast.fencing import FolderObjects
 from holdfast.fencing.objects import Entry
 from holdfast.model import references
 from holdfast.model.calls import Completion
-from holdfast.model.executions import NewExecution
+from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
+from holdfast.model.writer_leases import Version
 from holdfast.store.store import Store
 from holdfast.testing import TestApp
 from holdfast.testing.clock import Clock
@@ -200,6 +201,31 @@ async def test_a_damaged_payload_is_refused(offloading: Engine, tmp_path: Path) 
         await offloading.input(execution_id)
 
 
+@pytest.mark.parametrize("archives", ["one", "two", "none"])
+async def test_a_payload_that_is_missing_is_named(
+    offloading: Engine, tmp_path: Path, archives: str
+) -> None:
+    """With the archive in which it should be, if there is one."""
+    execution_id = (await offloading.submit("k", input=LARGE)).id
+    key = references.decode(await offloading.store.queries.input(execution_id)).key
+    if archives == "two":
+        await set_archive(offloading.store, f"file://{tmp_path}/new", offload_bytes=2_000)
+        await set_archive(offloading.store, f"file://{tmp_path}", offload_bytes=2_000)
+    elif archives == "none":
+        await offloading.store.archives._configure(archive="", former_archives="")
+    engine = Engine(offloading.store)
+    (tmp_path / "objects" / key).unlink()
+    with pytest.raises(InvalidRecord) as caught:
+        await engine.input(execution_id)
+    assert caught.value.context["object"] == key
+    assert caught.value.message.startswith(
+        f"{key} is in no archive"
+        if archives == "none"
+        else f"{key} in file://{tmp_path} is missing"
+    )
+    await engine.close()
+
+
 async def test_trouble_of_the_object_store_stops_no_submission(
     offloading: Engine, tmp_path: Path
 ) -> None:
@@ -247,6 +273,73 @@ async def test_an_execution_that_is_submitted_during_an_erasure_keeps_its_input(
     proof = await archiver.erase_tenant("a", by="ops")
     assert await offloading.input("a=late") == LARGE
     assert proof.payloads is None
+
+
+@pytest.mark.parametrize("kind", ["execution", "graph"])
+async def test_an_erasure_between_upload_and_submission_costs_no_input(
+    offloading: Engine, tmp_path: Path, kind: str
+) -> None:
+    """It cannot know of the execution, so the submission writes the payload again."""
+    engine = offloading
+    archiver = Archiver(engine.store, FolderObjects(tmp_path), SETTINGS)
+    new = NewExecution(kind="k", input=LARGE, tenant="a")
+    proofs = []
+
+    async def erase() -> None:
+        proofs.append(await archiver.erase_tenant("a", by="ops"))
+
+    with meanwhile(engine.store.client, f"hf_{kind}_create", erase):
+        if kind == "graph":
+            made = (await engine.graphs.submit({"m": new}, tenant="a")).members["m"]
+        else:
+            (answer,) = await engine.submit_many([new])
+            assert isinstance(answer, Submitted)
+            made = answer.id
+    assert await engine.input(made) == LARGE
+    assert [proof.payloads for proof in proofs] == [1]
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+async def test_an_erasure_costs_no_input_that_is_submitted_while_it_deletes(
+    offloading: Engine, clock: Clock, tmp_path: Path, moment: str
+) -> None:
+    """Just before its payload is deleted, or just after; an equal one was there from before."""
+    await offloading.submit("k", input=LARGE, tenant="a", id="early")
+    await run_one(offloading, b"1")
+    await end_retention(offloading.store, clock)
+    await Archiver(offloading.store, FolderObjects(tmp_path), SETTINGS).run_once()
+
+    class Objects(FolderObjects):
+        async def delete(self, key: str) -> None:
+            is_payload = key.startswith("payloads/")
+            if is_payload and moment == "before":
+                await offloading.submit("k", input=LARGE, tenant="a", id="late")
+            await super().delete(key)
+            if is_payload and moment == "after":
+                await offloading.submit("k", input=LARGE, tenant="a", id="late")
+
+    archiver = Archiver(offloading.store, Objects(tmp_path), SETTINGS)
+    proof = await archiver.erase_tenant("a", by="ops")
+    assert await offloading.input("a=late") == LARGE
+    assert (proof.executions, proof.payloads) == (1, None)
+
+
+async def test_after_an_erasure_each_payload_is_written_once(
+    offloading: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only while one runs is that not enough."""
+    written: list[str] = []
+    put = FolderObjects.put_if_absent
+
+    async def counted(self: FolderObjects, key: str, body: bytes) -> Version:
+        if key.startswith("payloads/"):
+            written.append(key)
+        return await put(self, key, body)
+
+    monkeypatch.setattr(FolderObjects, "put_if_absent", counted)
+    await Archiver(offloading.store, FolderObjects(tmp_path), SETTINGS).erase_tenant("a", by="ops")
+    await offloading.submit("k", input=LARGE, tenant="a")
+    assert len(written) == 1
 
 
 async def test_a_payload_in_an_archive_that_was_set_a_moment_ago_is_read(

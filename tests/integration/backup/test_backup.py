@@ -139,31 +139,64 @@ async def test_a_backup_that_fails_leaves_nothing(single_store: Store) -> None:
     await back(single_store, kept, "a")
 
 
-class Stuck(MemoryObjects):
-    """An object storage that does not answer when the manifest is written."""
+class Slow(MemoryObjects):
+    """An object storage that takes its time for manifests, even if nobody waits any more.
+
+    So it is with a write in a thread, or on its way to a service.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.reached = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.written = asyncio.Event()
 
     async def put_if_absent(self, key: str, body: bytes) -> Version:
-        """Create an object that is no manifest."""
-        if key.endswith("manifest.json"):
-            self.reached.set()
-            await asyncio.Event().wait()
-        return await super().put_if_absent(key, body)
+        """Create an object."""
+        if not key.endswith("manifest.json"):
+            return await super().put_if_absent(key, body)
+        self.reached.set()
+        return await asyncio.shield(self._put_later(key, body))
+
+    async def _put_later(self, key: str, body: bytes) -> Version:
+        await self.go_on.wait()
+        version = await super().put_if_absent(key, body)
+        self.written.set()
+        return version
 
 
 async def test_an_interrupted_backup_leaves_nothing(single_store: Store) -> None:
-    """As after Ctrl-C."""
-    objects = Stuck()
+    """As after Ctrl-C: no manifest without its parts, if it is written only then."""
+    objects = Slow()
     taking = asyncio.create_task(take(single_store, objects))
     await objects.reached.wait()
     assert [entry async for entry in objects.list("")] != []
     taking.cancel()
+    await asyncio.wait([taking], timeout=0.2)
+    objects.go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await taking
+    await objects.written.wait()
     assert [entry async for entry in objects.list("")] == []
+
+
+async def test_a_backup_that_is_interrupted_twice_is_whole_or_has_no_manifest(
+    single_store: Store,
+) -> None:
+    """Who does not wait leaves parts behind."""
+    made = await create_one(single_store)
+    objects = Slow()
+    taking = asyncio.create_task(take(single_store, objects))
+    await objects.reached.wait()
+    for _ in range(2):
+        taking.cancel()
+        await asyncio.wait([taking], timeout=0.2)
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    objects.go_on.set()
+    await objects.written.wait()
+    await back(single_store, objects, await latest(objects))
+    assert await single_store.queries.owner(made) == "default"
 
 
 def damage(body: bytes) -> bytes:
@@ -321,6 +354,10 @@ class Dying:
         """Return the servers."""
         return self._client.primaries()
 
+    async def on_primaries(self, command: Command) -> list[Any]:
+        """Ask all servers."""
+        return await self._client.on_primaries(command)
+
     async def call(self, command: Command) -> Any:
         """Lose the connection when a part of the keys is gone."""
         answer = await self._client.call(command)
@@ -418,6 +455,40 @@ async def test_the_last_backup_is_the_one_that_was_taken_last(single_store: Stor
     for name in ("monday", "tuesday", None, "friday"):
         await take(single_store, objects, name=name)
     assert await latest(objects) == "friday"
+
+
+async def test_a_backup_in_a_renamed_folder_has_the_name_of_the_folder(
+    single_store: Store, tmp_path: Path
+) -> None:
+    """The manifest still has the old one."""
+    objects = _folder(tmp_path)
+    made = await create_one(single_store)
+    await take(single_store, objects, name="old")
+    folder = tmp_path / "backups" / "objects" / "backups"
+    (folder / "old").rename(folder / "new")
+    assert await latest(objects) == "new"
+    await back(single_store, objects, "new")
+    assert await single_store.queries.owner(made) == "default"
+
+
+async def test_a_manifest_that_cannot_be_read_does_not_hide_other_backups(
+    single_store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is passed over with a warning; alone, it is no backup."""
+    objects = MemoryObjects()
+    await objects.put_if_absent(manifest.place("broken"), b"{")
+    with pytest.raises(InvalidRecord, match="has no backup"):
+        await latest(objects)
+    await take(single_store, objects, name="good")
+    stored = await objects.get(manifest.place("good"))
+    assert stored is not None
+    for name, fields in (("future", {"format": 99}), ("timeless", {"taken_at": "soon"})):
+        body = msgspec.json.encode({**msgspec.json.decode(stored.body), **fields})
+        await objects.put_if_absent(manifest.place(name), body)
+    caplog.clear()
+    assert await latest(objects) == "good"
+    for name in ("broken", "future", "timeless"):
+        assert f"backup {name} is passed over" in caplog.text
 
 
 async def test_a_copy_that_does_not_start_is_an_error(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -12,6 +13,7 @@ from holdfast.archive.archiver import Archiver
 from holdfast.archive.session_files import PART_BYTES
 from holdfast.engine import Engine
 from holdfast.errors import (
+    BackendFailed,
     FileNotFound,
     FileRefused,
     FilesFull,
@@ -22,6 +24,7 @@ from holdfast.errors import (
 )
 from holdfast.fencing import FolderObjects
 from holdfast.fencing.in_store import StoreObjects
+from holdfast.fencing.objects import Entry
 from holdfast.model.codec import AesGcm
 from holdfast.model.files import FileLimits
 from holdfast.model.ids import time_of
@@ -133,6 +136,56 @@ async def test_files_from_before_the_archive_stay_readable(engine: Engine, tmp_p
     assert (await read(near, old.id), await read(near, new.id)) == (b"old", b"new")
     await Archiver(engine.store, outside).erase_tenant("default", by="ann")
     assert await objects_in(inside) + await objects_in(outside) == []
+    await near.close()
+
+
+@pytest.mark.parametrize("erase", ["session", "tenant", "sweep"])
+async def test_files_in_an_archive_before_stay_readable_and_are_erased(
+    engine: Engine, tmp_path: Path, erase: str
+) -> None:
+    """New ones go to the archive of now."""
+    before, now = FolderObjects(tmp_path / "before"), FolderObjects(tmp_path / "now")
+    await set_archive(engine.store, f"file://{tmp_path}/before")
+    await began(engine)
+    old = await engine.files.add(SESSION, "old.txt", sent(b"old"), LIMITS)
+    await set_archive(engine.store, f"file://{tmp_path}/now")
+    near = Engine(engine.store)
+    new = await near.files.add(SESSION, "new.txt", sent(b"new"), LIMITS)
+    assert (len(await objects_in(before)), len(await objects_in(now))) == (2, 2)
+    for each in (engine, near):
+        assert (await read(each, old.id), await read(each, new.id)) == (b"old", b"new")
+    if erase == "session":
+        await near.sessions.erase(SESSION)
+    elif erase == "tenant":
+        await Archiver(engine.store, now).erase_tenant("default", by="ann")
+    else:
+        await engine.store.sessions.erase(SESSION)
+        await near.files.sweep(time_of(new.id) + 2 * DAY_MS)
+    assert await objects_in(before) + await objects_in(now) == []
+    await near.close()
+
+
+async def test_a_former_archive_that_cannot_be_reached_stops_no_upload_and_no_sweep(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """Its own files are swept when it is there again."""
+    await set_archive(engine.store, f"file://{tmp_path}/before")
+    await engine.files.add(SESSION, "old.txt", sent(b"old"), LIMITS)
+    await set_archive(engine.store, f"file://{tmp_path}/now")
+    near = Engine(engine.store)
+    entries = FolderObjects.list
+
+    def listed(self: FolderObjects, prefix: str) -> AsyncIterator[Entry]:
+        if "before" in self.name:
+            raise BackendFailed("it is gone", maybe_done=False)
+        return entries(self, prefix)
+
+    with mock.patch.object(FolderObjects, "list", listed):
+        file = await near.files.add(SESSION, "new.txt", sent(b"new"), LIMITS)
+        assert await near.files.sweep(time_of(file.id) + 2 * DAY_MS) == 0
+    assert await objects_in(FolderObjects(tmp_path / "now")) == []
+    assert await near.files.sweep(time_of(file.id) + 2 * DAY_MS) == 1
+    assert await objects_in(FolderObjects(tmp_path / "before")) == []
     await near.close()
 
 

@@ -237,8 +237,9 @@ def test_settings_are_checked() -> None:
     assert console_url("") is None
 
 
-def test_models_and_migrations_agree() -> None:
+def test_models_and_migrations_agree(tmp_path: Path) -> None:
     """Nobody forgot a migration."""
+    use(f"{tmp_path}/bakery.db")
     call_command("makemigrations", "holdfast", check=True, dry_run=True, verbosity=0)
 
 

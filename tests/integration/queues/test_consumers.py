@@ -117,28 +117,55 @@ async def test_a_message_that_the_task_cannot_take_is_a_dead_letter(app: App) ->
         assert not await app.engine.count()
 
 
-def _broken(value: int) -> int:
-    """Check a value with a mistake, as an author may make one."""
-    return value // 0
-
-
-@pytest.mark.parametrize("payload", [b"[" * 100_000 + b"]" * 100_000, b"1"])
-async def test_a_message_that_cannot_be_checked_does_not_end_the_worker(
-    app: App, payload: bytes
-) -> None:
-    """It is a dead letter, and would otherwise end one worker after the other."""
+async def test_a_message_that_is_nested_too_deep_is_a_dead_letter_at_once(app: App) -> None:
+    """It would otherwise end one worker after the other."""
 
     @app.consumer("orders")
-    async def bill(order: Annotated[int, AfterValidator(_broken)]) -> None:
+    async def bill(order: int) -> None:
         raise AssertionError(order)
 
     async with app:
         await app.queue("orders").define(dead_letter="dead")
-        await app.engine.queues.push("orders", payload)
+        await app.engine.queues.push("orders", b"[" * 100_000 + b"]" * 100_000)
         async with app.worker():
             (found,) = await app.engine.queues.read("dead", consumer="test", wait_ms=10_000)
     assert found.message.dead_letter is not None
-    assert "Error" in found.message.dead_letter.reason
+    assert found.message.dead_letter.attempts == 1
+    assert "must be a JSON object" in found.message.dead_letter.reason
+
+
+_looked_up: list[int] = []
+
+
+def _look_up(value: int) -> int:
+    """Look up 2, from the second time on, and nothing else."""
+    _looked_up.append(value)
+    if _looked_up.count(2) < 2:
+        raise ConnectionError(f"cannot look up {value}")
+    return value
+
+
+async def test_a_message_whose_check_fails_otherwise_is_tried_again(app: App) -> None:
+    """As after any failure. No text of the error is stored: reasons are not sealed."""
+
+    @app.consumer("orders")
+    async def bill(order: Annotated[int, AfterValidator(_look_up)]) -> int:
+        return order
+
+    async with app:
+        await app.queue("orders").define(dead_letter="dead")
+        await app.engine.queues.push("orders", b"4711")
+        async with app.worker():
+            (found,) = await app.engine.queues.read("dead", consumer="test", wait_ms=10_000)
+            await app.engine.queues.push("orders", b"2")
+
+            async def done() -> bool:
+                return await _executions(app.engine, State.COMPLETED) == 1
+
+            await wait_for(done)
+    assert found.message.dead_letter is not None
+    assert found.message.dead_letter.attempts == 3
+    assert found.message.dead_letter.reason == "input: checking it failed with ConnectionError"
 
 
 async def test_a_consumer_takes_no_more_than_its_backlog(app: App) -> None:

@@ -318,6 +318,20 @@ async def test_the_doctor_replaces_no_library_that_others_need(
     assert _markers(server) == [(release, "abcdef")]
 
 
+@pytest.mark.parametrize("stored", [1, boot.RESTORING])
+async def test_the_doctor_leaves_a_store_of_another_format_as_it_is(
+    server: TestServer, stored: int
+) -> None:
+    """With --fix too: the processes that read the format would get this library."""
+    with server.raw() as raw:
+        raw.hset("hf:{g}:meta", mapping={"partitions": 1, "format": stored})
+    url = StoreUrl(addresses=(("127.0.0.1", server.port),))
+    found = {one.check: one for one in await examine(url, Engine, fix=True)}
+    assert found["data"].level is Level.ERROR
+    assert "library" not in found
+    assert _markers(server) == []
+
+
 async def test_maintenance_keeps_a_newer_library_and_looks_for_it_rarely(
     server: TestServer,
 ) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import pytest
+
 from holdfast.engine import Engine
+from holdfast.errors import QueueNotFound
 from holdfast.store import channels
 from holdfast.store.store import Store
 from holdfast.testing.polling import wait_for
+from tests.support.fault_injection import meanwhile
 from tests.support.lifecycle import Dump
+from tests.support.queues import push, read, settle
 
 
 async def test_entering_and_leaving_may_be_repeated(store: Store, dump: Dump) -> None:
@@ -38,3 +45,30 @@ async def test_a_name_without_a_definition_is_no_queue(store: Store, engine: Eng
     await store.queues.enlist("half")
     await engine.queues.define("whole")
     assert [queue.name for queue in await engine.queues.list()] == ["whole"]
+
+
+@pytest.mark.parametrize("how", ["definition", "dead letter"])
+async def test_a_dead_letter_queue_that_is_deleted_while_it_is_made_is_listed(
+    store: Store, engine: Engine, how: str
+) -> None:
+    """Between its entry in the list and its definition."""
+    await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+    if how == "dead letter":
+        await engine.queues.delete("dead")
+        await push(engine, b"1")
+    left = 1
+
+    async def delete() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            with contextlib.suppress(QueueNotFound):
+                await store.queues.remove("dead")
+            await store.queues.enlist("dead", listed=False)
+
+    with meanwhile(store.client, "hf_queue_define", delete):
+        if how == "definition":
+            await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+        else:
+            await settle(engine, "nack", *await read(engine))
+    assert [queue.name for queue in await engine.queues.list()] == ["dead", "q"]

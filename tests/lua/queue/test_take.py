@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.engine import Engine
 from holdfast.model.messages import LetterFilter
 from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump
 from tests.support.queues import (
     call_twice,
@@ -100,6 +101,18 @@ async def test_only_letters_that_fit_are_redriven(engine: Engine) -> None:
     assert await engine.queues.redrive("dead", to="a", wanted=LetterFilter(reason="timed")) == 2
     assert await counts(engine, "dead") == {"ready": 1, "acked": 2}
     assert (await engine.queues.stats("a")).stored == 2
+
+
+async def test_a_message_that_is_over_does_not_move(engine: Engine, clock: Clock) -> None:
+    """Even if more are over at once than a call expires by their timers."""
+    for name in ("q", "other"):
+        await engine.queues.define(name)
+    await push(engine, *[b"old"] * 150, ttl_ms=1_000)
+    await push(engine, b"new")
+    await clock.advance(1_000)
+    assert await engine.queues.move("q", "other", 10) == 1
+    assert await payloads(engine, queue="other") == [b"new"]
+    assert await counts(engine) == {"expired": 150, "acked": 1}
 
 
 async def test_a_lost_reply_takes_once(store: Store, engine: Engine) -> None:

@@ -43,12 +43,15 @@ local function matches(letter, wanted)
   return wanted.reason == '' or (letter ~= nil and letter.reason:find(wanted.reason, 1, true) ~= nil)
 end
 
+local function retire(q, id, rec, fate)
+  queue_endings.retire(q, queue.DEFAULT, id, rec, queue_deliveries.try(q, queue.DEFAULT, id), fate)
+end
+
 local function hand_over(q, id, rec, letter, to)
   local message = { id = id, body = queue_messages.body(q, id), key = rec.key, letter = rec.letter }
   if to == '' then message.letter, message.only = nil, letter.group end
   queue_outbox.put_message(q, to ~= '' and to or letter.origin, message)
-  local try = queue_deliveries.try(q, queue.DEFAULT, id)
-  queue_endings.retire(q, queue.DEFAULT, id, rec, try, 'acked')
+  retire(q, id, rec, 'acked')
 end
 
 --- How many were taken, and where to continue.
@@ -60,7 +63,10 @@ local function take(q, to, limit, dry, cursor, wanted)
     local id = found[i][1]
     local rec = queue_messages.read_one(q, id)
     local letter = rec.letter and cmsgpack.unpack(rec.letter)
-    if matches(letter, wanted) and (to ~= '' or letter) then
+    if queue_messages.is_over(q, rec) then
+      -- Its timer did not get to it.
+      if not dry then retire(q, id, rec, 'expired') end
+    elseif matches(letter, wanted) and (to ~= '' or letter) then
       if not dry then hand_over(q, id, rec, letter, to) end
       taken = taken + 1
     end

@@ -5,6 +5,7 @@
 ---   archive = URL of the archive: ended executions are held back for it
 ---   former_archives = URLs of archives before it, where payloads may still be; Lua does not use it
 ---   offload = size in bytes from which on payloads are kept beside the archive; Lua does not use it
+---   erasing, erased = marks of the erasure of a tenant that runs, and of the last; Lua does not use them
 ---   priority_ms = what a point of priority is worth, in ms of waiting
 --- @requires lib/core/keys
 local settings = {}
@@ -30,6 +31,15 @@ function settings.keep(tag, tenant, state)
     'keep|*|' .. state
   )
   return tonumber(found[1] or found[2] or KEEP[state])
+end
+
+--- The longest retention of a tenant, in ms.
+function settings.longest(tag, tenant)
+  local longest = 0
+  for state in pairs(KEEP) do
+    longest = math.max(longest, settings.keep(tag, tenant, state))
+  end
+  return longest
 end
 
 function settings.archive(tag) return server.call('HGET', keys.settings(tag), 'archive') end

@@ -138,7 +138,7 @@ end
 
 -- Executions may outlive their session: while they may be there, a new one of the same key continues
 -- their numbers, so that its erasure finds them. Returns how many were looked at.
-local function leave_numbers(tag, id, number, now)
+local function leave_numbers(tag, id, tenant, number, now)
   local until_ms
   local first = math.max(1, number - MOST_LOOKED + 1)
   for n = number, first, -1 do
@@ -146,6 +146,8 @@ local function leave_numbers(tag, id, number, now)
     -- One that the archive must take first has no such time.
     if state then until_ms = math.max(until_ms or now, tonumber(due or now + 30 * DAY_MS)) end
   end
+  -- Those before are too many to look at, so they may be there for as long as any is kept.
+  if number > MOST_LOOKED then until_ms = math.max(until_ms or now, now + settings.longest(tag, tenant)) end
   if until_ms then
     server.call('SET', keys.session_numbers(tag, id), number, 'PX', ('%d'):format(until_ms - now + DAY_MS))
   end
@@ -167,7 +169,7 @@ function sessions.expire(tag, id, now)
   elseif due <= now then
     local number = sessions.started(tag, id, session)
     sessions.forget(tag, id, session, now)
-    return 1 + leave_numbers(tag, id, number, now)
+    return 1 + leave_numbers(tag, id, session.tenant, number, now)
   else
     timers.set(tag, 'c:' .. id, due, now)
   end
