@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
+from typing_extensions import override
+
 from holdfast.model.moments import from_ms
-from holdfast.model.queues import QueueSettings
 from holdfast.store.queues import Queues
 from holdfast.store.store import Store
 
@@ -26,12 +27,16 @@ class TimedQueues(Queues):
         super().__init__(store)
         self._client, self._global_tag = store.client, store.global_tag
 
-    async def _define(self, name: str, settings: QueueSettings, *, accepts: str) -> bool:
+    @override
+    async def enlist(self, name: str, *, listed: bool = True) -> None:
+        await super().enlist(name, listed=listed)
+        if not listed:
+            return
+        # A queue is listed before it is defined.
         now_ms = await self._client.call(["GET", f"{self._global_tag}:clock"])
         if now_ms is not None:
             tag = self._store.queue_tag(name)
             await self._client.call(["SET", f"{tag}:clock", now_ms, "NX"])
-        return await super()._define(name, settings, accepts=accepts)
 
 
 class Clock:

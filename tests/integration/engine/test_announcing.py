@@ -407,7 +407,7 @@ async def test_a_task_declares_its_webhook(engine: Engine) -> None:
     [
         b'"no message"',
         b'{"what":"waitpoint","id":"nothing"}',
-        pytest.param(b'{"x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", id="deep"),
+        pytest.param(b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", id="deep"),
     ],
 )
 async def test_a_delivery_that_is_no_message_fails_and_others_are_delivered(

@@ -271,7 +271,9 @@ async def test_an_execution_of_its_kind_alone_does_nothing(engine: Engine) -> No
         await engine.submit(KIND, lane=LANE, input=b'{"bulk": "%s"}' % new.id.encode()),
         await engine.submit(KIND, lane=LANE, input=b"[]"),
         await engine.submit(KIND, lane=LANE, input=b'{"bulk": "\xff"}'),
-        await engine.submit(KIND, lane=LANE, input=b'{"x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"),
+        await engine.submit(
+            KIND, lane=LANE, input=b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+        ),
         await engine.submit(KIND, lane=LANE, id="ghost", input=b'{"bulk": "ghost"}'),
     ]
     for _ in forged:

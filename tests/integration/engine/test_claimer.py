@@ -264,7 +264,7 @@ async def _upstream_done(engine: Engine, payload: bytes) -> str:
 
 async def test_an_input_nested_too_deep_does_not_cost_the_other_claims(engine: Engine) -> None:
     """Its task gets it as it is, and fails as any that gets an input of the wrong form."""
-    deep = b'{"y":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+    deep = b'{"y":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     member = await _upstream_done(engine, deep)
     (other,) = await _submit(engine, 1)
     async with engine.executions.claimer(worker="w") as claimer:

@@ -356,7 +356,7 @@ async def test_a_rollout_whose_execution_is_cancelled_is_aborted(scene: Scene) -
         b'{"env": "local", "deployment": "talk", "rollout": "ID"}',
         b'{"env": ""}',
         b'{"env": "\xff"}',
-        pytest.param(b'{"x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", id="deep"),
+        pytest.param(b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", id="deep"),
     ],
 )
 async def test_an_execution_that_somebody_submits_moves_nothing(scene: Scene, work: bytes) -> None:

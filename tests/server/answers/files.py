@@ -51,8 +51,8 @@ async def _asked(stage: Stage, name: str, objects: MemoryObjects) -> httpx.Respo
     """Send a call while the files are elsewhere."""
     is_ours = name in READING
     request = await (stage.request(name) if is_ours else visiting(stage, name))
-    place = mock.AsyncMock(return_value=objects)
-    with mock.patch.object(stage.engine.payloads, "objects", place):
+    storages = mock.AsyncMock(return_value=(objects, ()))
+    with mock.patch.object(stage.engine.payloads, "storages", storages):
         return await stage.send(request)
 
 

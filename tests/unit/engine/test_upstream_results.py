@@ -9,7 +9,7 @@ from holdfast.model.executions import ExecutionId, Outcome, Passed
 from holdfast.model.states import State
 
 #: JSON that no parser with a limit reads.
-DEEP = b'{"y":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+DEEP = b'{"y":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
 
 def outcome(result: bytes | None, state: State = State.COMPLETED, content: str = "") -> Outcome:
