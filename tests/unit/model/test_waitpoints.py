@@ -118,7 +118,7 @@ def test_what_has_no_name(values: Any) -> None:
         ({"payload": b'"\xff"'}, "payload"),
         ({"payload": b'{"\xff":1}'}, "payload"),
         ({"payload": b"1 2"}, "payload"),
-        ({"payload": b"[" * 100_000 + b"]" * 100_000}, "payload"),
+        ({"payload": b"[" * 5_000 + b"]" * 5_000}, "payload"),
         ({"source": "ann"}, "source"),
         ({"source": None}, "source"),
         ({"idempotency_key": ""}, "idempotency_key"),
