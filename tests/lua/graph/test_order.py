@@ -177,6 +177,28 @@ async def test_an_edge_that_is_added_during_a_replay(
     assert violations(dump(), clock.now_ms) == []
 
 
+async def test_an_edge_that_is_added_as_a_replay_begins(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """The same if a firing of the timer does just so much that it starts all members."""
+    keys = [f"f{n}" for n in range(124)]
+    run = await submit(store, keys)
+    graphs = Graphs(store, Payloads(store))
+    await graphs.cancel(run.id, policy="cancel_all")
+    await clock.tick()
+    await graphs.replay(run.id)
+    await graphs.grow(run.id, members=members("nopq"), edges=edges("f0>n"))
+    assert await run.states("f0", "n") == "cancelled waiting_children"
+    await store.timers.tick(run.tag, 1)
+    assert await run.states("f0", "n") == "waiting waiting_children"
+    await clock.tick()
+    assert await run.states("f0", "n") == "waiting waiting_children"
+    await run.complete(*keys)
+    await run.complete(*"nopq")
+    assert await run.state() == "completed"
+    assert violations(dump(), clock.now_ms) == []
+
+
 async def test_a_member_that_waits_again_is_pending(store: Store) -> None:
     """A replay reopened it, so `cancel_pending` ends it, though a worker had it before."""
     run = await submit(store, "u v z y", "u*z", "u>y", "v>y")

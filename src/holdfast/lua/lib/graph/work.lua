@@ -39,8 +39,10 @@ local function shift(list, items, key)
   return { verb = verb, offset = tonumber(offset), id = id, parked = true }
 end
 
---- The next item, or nil if none is left or the rest must wait for work that is parked.
+--- The next item, or nil if none is left, the rest must wait for work that is parked, or the allowance is used up:
+--- what is parked stays as it is then, because parking it once more would revive an end that a replay made void.
 local function take_item(list)
+  if list.left <= 0 then return nil end
   local key = keys.graph_work(list.tag, list.graph)
   local item = shift(list, list.work, key)
   if item then return item end
