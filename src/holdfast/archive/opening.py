@@ -29,3 +29,12 @@ async def unset_archive(store: Store) -> None:
     Inputs and results that are stored there are still read from it.
     """
     await store.archives.set_url(None)
+
+
+async def forget_archive(store: Store, url: str) -> None:
+    """Look for nothing in a former archive any more, such as one whose storage is gone."""
+    _, former = await store.archives.urls()
+    if url not in former:
+        known = f"the former archives are {', '.join(former)}" if former else "there is none"
+        raise InvalidInput(f"archive: {url} is no former one; {known}", field="archive")
+    await store.archives.forget_former(url)

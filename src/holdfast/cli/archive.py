@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.archive import Archiver, set_archive, unset_archive
+from holdfast.archive import Archiver, forget_archive, set_archive, unset_archive
 from holdfast.cli import archived
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
@@ -108,6 +108,26 @@ def disable(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
 
     opening.ask_store(store, work)
     _say("no archive: retention deletes ended executions", as_json, url=None)
+
+
+@app.command()
+def forget(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Of an archive before this one.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop looking for payloads and files in a former archive, such as one that was deleted."""
+    if not yes and not (sys.stdin.isatty() and typer.confirm(f"never read {url} again?")):
+        message = "forget: what is only there cannot be read any more; confirm with --yes"
+        raise InvalidInput(message, field="yes")
+
+    async def work(engine: NearEngine) -> None:
+        await forget_archive(engine.store, url)
+
+    opening.ask_store(store, work)
+    _say(f"forgot {url}", as_json, forgot=url)
 
 
 @app.command()

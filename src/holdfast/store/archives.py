@@ -77,6 +77,11 @@ class Archives(Domain):
         if url is None:
             await asyncio.gather(*(self._abandon(tag) for tag in self._store.tags()))
 
+    async def forget_former(self, url: str) -> None:
+        """Look for nothing in a former archive any more."""
+        _, former = await self.urls()
+        await self._configure(former_archives="\n".join(one for one in former if one != url))
+
     async def _configure(self, **settings: str) -> None:
         args = [text for setting in settings.items() for text in setting]
         await asyncio.gather(

@@ -112,6 +112,9 @@ async def test_the_life_of_an_archive(tmp_path: Path) -> None:
     assert run("archive", "verify")["executions"] == 3
     run("archive", "disable")
     assert run("archive", "run", "--once", code=2)["error"]["code"] == "invalid_input"
+    assert "--yes" in run("archive", "forget", url, code=2)["error"]["message"]
+    assert url in run("archive", "forget", f"{url}2", "--yes", code=2)["error"]["message"]
+    assert run("archive", "forget", url, "--yes") == {"forgot": url}
 
 
 @pytest.mark.timeout(120)

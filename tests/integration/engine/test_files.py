@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from holdfast.archive import set_archive
+from holdfast.archive import forget_archive, set_archive
 from holdfast.archive.archiver import Archiver
 from holdfast.archive.session_files import PART_BYTES
 from holdfast.engine import Engine
@@ -17,7 +17,9 @@ from holdfast.errors import (
     FileNotFound,
     FileRefused,
     FilesFull,
+    InvalidInput,
     InvalidRecord,
+    OutcomeUnknown,
     PayloadUnreadable,
     SessionNotFound,
     TooLarge,
@@ -165,6 +167,16 @@ async def test_files_in_an_archive_before_stay_readable_and_are_erased(
     await near.close()
 
 
+_entries = FolderObjects.list
+
+
+def _listed_but_before(self: FolderObjects, prefix: str) -> AsyncIterator[Entry]:
+    """List objects, but not those of the folder `before`, which is away."""
+    if "before" in self.name:
+        raise BackendFailed("it is gone", maybe_done=False)
+    return _entries(self, prefix)
+
+
 async def test_a_former_archive_that_cannot_be_reached_stops_no_upload_and_no_sweep(
     engine: Engine, tmp_path: Path
 ) -> None:
@@ -173,19 +185,34 @@ async def test_a_former_archive_that_cannot_be_reached_stops_no_upload_and_no_sw
     await engine.files.add(SESSION, "old.txt", sent(b"old"), LIMITS)
     await set_archive(engine.store, f"file://{tmp_path}/now")
     near = Engine(engine.store)
-    entries = FolderObjects.list
-
-    def listed(self: FolderObjects, prefix: str) -> AsyncIterator[Entry]:
-        if "before" in self.name:
-            raise BackendFailed("it is gone", maybe_done=False)
-        return entries(self, prefix)
-
-    with mock.patch.object(FolderObjects, "list", listed):
+    with mock.patch.object(FolderObjects, "list", _listed_but_before):
         file = await near.files.add(SESSION, "new.txt", sent(b"new"), LIMITS)
         assert await near.files.sweep(time_of(file.id) + 2 * DAY_MS) == 0
     assert await objects_in(FolderObjects(tmp_path / "now")) == []
     assert await near.files.sweep(time_of(file.id) + 2 * DAY_MS) == 1
     assert await objects_in(FolderObjects(tmp_path / "before")) == []
+    await near.close()
+
+
+async def test_a_former_archive_that_is_gone_for_good_can_be_forgotten(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """Until then an erasure cannot promise that no file is left."""
+    before = f"file://{tmp_path}/before"
+    await set_archive(engine.store, before)
+    await began(engine)
+    await engine.files.add(SESSION, "old.txt", sent(b"old"), LIMITS)
+    await set_archive(engine.store, f"file://{tmp_path}/now")
+    near = Engine(engine.store)
+    await near.files.add(SESSION, "new.txt", sent(b"new"), LIMITS)
+    with mock.patch.object(FolderObjects, "list", _listed_but_before):
+        with pytest.raises(OutcomeUnknown):
+            await near.sessions.erase(SESSION)
+        await forget_archive(engine.store, before)
+        await near.sessions.erase(SESSION)
+    assert await objects_in(FolderObjects(tmp_path / "now")) == []
+    with pytest.raises(InvalidInput, match="there is none"):
+        await forget_archive(engine.store, before)
     await near.close()
 
 
