@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.errors import NotActive
 from holdfast.model.executions import Failure
 from holdfast.model.moments import from_ms
 from holdfast.model.retry import Backoff, RetryPolicy
@@ -119,6 +120,22 @@ async def test_a_repeated_delay_gets_the_same_answer(
         before = dump()
         assert await store.executions.delay(first.id, first.lease, 9_000) == answer
         assert dump() == before
+
+
+@pytest.mark.parametrize("until", [None, 60_000])
+async def test_a_wait_for_a_signal_is_not_taken_for_a_delay(
+    store: Store, clock: Clock, dump: Dump, until: int | None
+) -> None:
+    """A worker whose wait was cancelled delays; the store may have heard of the wait before."""
+    claim = await claim_one(store, await create_one(store))
+    until_ms = None if until is None else clock.now_ms + until
+    assert await store.inboxes.wait(claim.id, claim.lease, [], until_ms) is None
+    call = store.executions.delay(claim.id, claim.lease, 0)
+    await refused(call, NotActive, dump, id=claim.id, state="delayed")
+    other = await claim_one(store, await create_one(store))
+    await store.executions.delay(other.id, other.lease, 5_000)
+    call = store.inboxes.wait(other.id, other.lease, [], until_ms)
+    await refused(call, NotActive, dump, id=other.id, state="delayed")
 
 
 @pytest.mark.parametrize("how", WAYS_TO_LOSE)

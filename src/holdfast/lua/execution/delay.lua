@@ -11,7 +11,8 @@ local function run(tag, args)
   local id, fence, delay_ms = unpack(args)
   local now = clock.now(tag)
   local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'delayed')
-  if ended then return { 'ok', ended.state, ended.run_at } end
+  -- One with a hold has waited for a signal.
+  if ended and not ended.hold then return { 'ok', ended.state, ended.run_at } end
   if not rec then return refusal end
 
   local run_at = now + tonumber(delay_ms)

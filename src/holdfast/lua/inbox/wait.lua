@@ -13,7 +13,7 @@ local function run(tag, args)
   local id, fence, ends = unpack(args, 1, 3)
   local now = clock.now(tag)
   local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'delayed')
-  if ended then return { 'ok' } end
+  if ended and ended.hold == 'signal' then return { 'ok' } end
   if not rec then return refusal end
   local names = {}
   for i = 4, #args do names[#names + 1] = args[i] end
