@@ -202,6 +202,20 @@ async def test_an_execution_of_long_ago_may_outlive_its_session(
     assert delivered.execution == f"{delivered.session}~{number + 1}"
 
 
+async def test_an_execution_that_waits_for_the_archive_outlives_its_session(
+    store: Store, clock: Clock
+) -> None:
+    """Nobody knows for how long, so its number is kept for a month."""
+    await store.archives.set_url("file:///nowhere")
+    await store.lanes.set_retention("default", {"session": 60_000, "completed": 1_000})
+    claim = await begin(store)
+    await store.executions.complete(claim.id, claim.lease, b"null")
+    await clock.advance_and_tick(60_000)
+    assert await state_of(store, claim.id) is State.COMPLETED
+    numbers = f"{store.tag_of(claim.id)}:N:{session_of(claim)}"
+    assert await store.client.call(("PTTL", numbers)) > 30 * 86_400_000
+
+
 async def test_erasing_a_new_session_removes_executions_of_the_one_before(
     store: Store, clock: Clock, dump: Dump
 ) -> None:
