@@ -60,14 +60,17 @@ async def test_the_last_of_a_window_wins(store: Store, clock: Clock, dump: Dump)
     assert (await claim_one(store, first.id)).input == b"3"
 
 
-async def test_a_later_submission_keeps_the_priority(store: Store, clock: Clock) -> None:
+@pytest.mark.parametrize("priority", [5, 0])
+async def test_a_later_submission_keeps_the_priority(
+    store: Store, clock: Clock, priority: int
+) -> None:
     """It moves the execution to the end of its new window, still ahead of less urgent ones."""
-    first = await _submit(store, "debounce", b"1", priority=5)
+    first = await _submit(store, "debounce", b"1", priority=priority)
     await clock.advance_and_tick(600)
-    await _submit(store, "debounce", b"2", priority=5)
-    await create_one(store, id=f"{first.id}~0.1")
+    await _submit(store, "debounce", b"2", priority=priority)
+    other = await create_one(store, id=f"{first.id}~0.1")
     await clock.advance_and_tick(1_000)
-    await claim_one(store, first.id)
+    await claim_one(store, first.id if priority else other)
 
 
 async def test_the_last_of_one_call_wins(store: Store) -> None:
