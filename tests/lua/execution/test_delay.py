@@ -130,12 +130,12 @@ async def test_a_wait_for_a_signal_is_not_taken_for_a_delay(
     claim = await claim_one(store, await create_one(store))
     until_ms = None if until is None else clock.now_ms + until
     assert await store.inboxes.wait(claim.id, claim.lease, [], until_ms) is None
-    call = store.executions.delay(claim.id, claim.lease, 0)
-    await refused(call, NotActive, dump, id=claim.id, state="delayed")
+    delay = store.executions.delay(claim.id, claim.lease, 0)
+    await refused(delay, NotActive, dump, id=claim.id, state="delayed")
     other = await claim_one(store, await create_one(store))
     await store.executions.delay(other.id, other.lease, 5_000)
-    call = store.inboxes.wait(other.id, other.lease, [], until_ms)
-    await refused(call, NotActive, dump, id=other.id, state="delayed")
+    wait = store.inboxes.wait(other.id, other.lease, [], until_ms)
+    await refused(wait, NotActive, dump, id=other.id, state="delayed")
 
 
 @pytest.mark.parametrize("how", WAYS_TO_LOSE)
