@@ -321,6 +321,7 @@ LOCAL = {
     "archive disable": "",
     "archive enable": "file:///nowhere",
     "archive erase": "acme --yes",
+    "archive forget": "file:///nowhere --yes",
     "archive import": "@FILE",
     "archive run": "--once",
     "archive verify": "",

@@ -93,7 +93,13 @@ async def test_the_archive(far: Far, site: Site, clock: Clock, tmp_path: Path) -
     """Looked at, taken out; what changes it is done where the store is."""
     store = site.engine.store
     assert (await far("archive", "status"))["archive"] is None
-    for verb in (["enable", "file:///tmp/x"], ["disable"], ["run"], ["verify"]):
+    for verb in (
+        ["enable", "file:///tmp/x"],
+        ["disable"],
+        ["forget", "file:///tmp/x", "--yes"],
+        ["run"],
+        ["verify"],
+    ):
         refused = await far("archive", *verb, code=2)
         assert refused["error"]["code"] == "not_over_http"
     await set_archive(store, str(tmp_path / "archive"))
