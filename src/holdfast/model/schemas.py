@@ -106,9 +106,11 @@ def _culprit(problem: Any) -> list[str]:
 
 def _problem(schema: bytes, value: Any) -> Any:
     """Return the first error of a decoded value, or None; raises Uncheckable."""
-    _ends_at.set(time.thread_time() + CHECK_S)
     try:
-        return next(iter(_validator(schema).iter_errors(value)), None)
+        # The first one of a process loads the library, which takes longer than a check may.
+        validator = _validator(schema)
+        _ends_at.set(time.thread_time() + CHECK_S)
+        return next(iter(validator.iter_errors(value)), None)
     except Exception as error:
         # An invalid schema or reference, a number out of range, too much work: each fails
         # differently.

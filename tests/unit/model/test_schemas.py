@@ -146,6 +146,22 @@ def test_a_check_takes_no_longer_than_it_may(schema: Any, payload: Any) -> None:
     assert time.thread_time() - started < 5 * schemas.CHECK_S
 
 
+def test_loading_the_library_takes_nothing_of_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first check of a process refuses what all others refuse."""
+    made = schemas._validator
+
+    def slow(schema: bytes) -> Any:
+        until = time.thread_time() + 1.5 * schemas.CHECK_S
+        while time.thread_time() < until:
+            pass
+        return made(schema)
+
+    monkeypatch.setattr(schemas, "_validator", slow)
+    problem = schemas.misfit(b'{"required": ["n"]}', "input", {})
+    assert problem is not None
+    assert problem.context["field"] == "input.n"
+
+
 def test_what_the_schema_of_a_model_says_too_much_is_left_out() -> None:
     """Such as pydantic's pattern of a Decimal, which looks ahead."""
     decimal = {"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"}
