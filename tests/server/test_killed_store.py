@@ -80,7 +80,7 @@ async def test_a_killed_store_is_reported_and_survived(tmp_path: Path) -> None:
                 load.stopping = True
                 await asyncio.gather(*running)
                 assert process.returncode is None
-                assert (await client.get("/readyz")).status_code == 200
+                await _wait_until(client, 200)
                 _check_refusals(load.refused)
                 for mine in load.acknowledged:
                     response = await client.get(f"/v1/executions/{mine}")
@@ -89,11 +89,17 @@ async def test_a_killed_store_is_reported_and_survived(tmp_path: Path) -> None:
             kill(servers[-1])
 
 
-async def _wait_until_not_ready(client: httpx.AsyncClient) -> None:
-    async def not_ready() -> bool:
-        return (await client.get("/readyz")).status_code == 503
+async def _wait_until(client: httpx.AsyncClient, status: int) -> None:
+    """Wait for an answer about readiness, which may come later than that of the first write."""
 
-    await wait_for(not_ready, timeout_s=30)
+    async def answered() -> bool:
+        return (await client.get("/readyz")).status_code == status
+
+    await wait_for(answered, timeout_s=30)
+
+
+async def _wait_until_not_ready(client: httpx.AsyncClient) -> None:
+    await _wait_until(client, 503)
     assert (await client.get("/healthz")).status_code == 200
 
 
