@@ -14,7 +14,6 @@ partition that does not answer in time admits nothing.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +22,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from holdfast.engine.courier import Courier
-from holdfast.errors import ExecutionNotFound, HoldfastError, LeaseLost
+from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim, Lease
 from holdfast.model.ids import new_id
 from holdfast.model.limit_refs import LimitRef, parse_all
@@ -34,8 +33,6 @@ from holdfast.store.store import Store
 ASK_TIMEOUT_S = 2.0
 #: When to ask a partition again that did not answer.
 _ASK_AGAIN_MS = 1_000
-#: If asking takes longer, a repetition of the claim may have been served, and its work done.
-SLOW_MS = 200
 _MOST_REMEMBERED = 100_000
 
 _MOST_PLANS = 10_000
@@ -76,12 +73,8 @@ class Admission:
             return claims, len(claims)
         looked_at = len(claims) + len(grants)
         held = await self._ask(grants)
-        asked_ms = (asyncio.get_running_loop().time() - start) * 1000
-        leases = [grant for grant in grants if grant.claim and grant.execution_id not in held]
-        if leases and (asked_ms > SLOW_MS or any(lease.is_repeated for lease in leases)):
-            leases = await self._still_held(leases)
-        leased = [grant.claim for grant in leases if grant.claim]
-        if asked_ms >= wanted.lease_ms:
+        leased = [g.claim for g in grants if g.claim and g.execution_id not in held]
+        if (asyncio.get_running_loop().time() - start) * 1000 >= wanted.lease_ms:
             # The leases may have expired, and what was admitted under them is released.
             leased = []
         claims += leased
@@ -104,37 +97,6 @@ class Admission:
             if any(verdict.touched for verdict in held.values()):
                 self._courier.poke(tag)
         return claims, looked_at
-
-    async def _still_held(self, grants: Sequence[Grant]) -> list[Grant]:
-        """Return those of these admitted leases that are held, and release the slots of others.
-
-        A holder that has ended its lease has released its slots, perhaps before this admission.
-        """
-        checks = (self._check(grant.claim) for grant in grants if grant.claim)
-        answers = zip(grants, await asyncio.gather(*checks), strict=True)
-        held: list[Grant] = []
-        for grant, is_held in answers:
-            if is_held:
-                held.append(grant)
-                continue
-            for tag, quotas in self._plan(grant.limits).quotas:
-                names = [quota.name for quota in quotas]
-                release = (grant.execution_id, str(grant.epoch), "1", names)
-                # If it fails, `verify` finds the slot; the other leases must not be lost.
-                with contextlib.suppress(HoldfastError):
-                    await self._store.quotas.release(tag, [release])
-                self._courier.poke(tag)
-        return held
-
-    async def _check(self, claim: Claim) -> bool:
-        try:
-            await self._store.leases.check(claim.id, claim.lease)
-        except (LeaseLost, ExecutionNotFound):
-            return False
-        except HoldfastError:
-            # The first call of its holder will tell.
-            return True
-        return True
 
     def _remember(self, admitted: Sequence[Claim]) -> None:
         # Budgets have nothing to give back.

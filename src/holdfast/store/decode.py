@@ -101,7 +101,7 @@ def claims(
             if one.budgets or one.quotas:
                 # Of a claim that is repeated: nothing says whether it has asked.
                 limits = pairs(value[1])[b"limits"].decode()
-                grants.append(Grant(one.id, one.lease.epoch, limits, one, is_repeated=True))
+                grants.append(Grant(one.id, one.lease.epoch, limits, one))
             else:
                 found.append(one)
     return found, grants

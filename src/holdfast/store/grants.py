@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.model.executions import Claim
@@ -37,8 +37,6 @@ class Grant:
     limits: str
     #: The lease, if the execution is leased already; else it is when its limits have admitted it.
     claim: Claim | None = None
-    #: The lease is that of an earlier call, which may have asked.
-    is_repeated: bool = field(default=False, compare=False)
 
     def of(self, kind: Literal["budget", "quota"]) -> list[LimitRef]:
         """Return its budgets or its quotas."""

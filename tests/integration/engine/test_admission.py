@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine import Engine, admission
+from holdfast.engine import Engine
 from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.quotas import Quota
@@ -542,15 +542,14 @@ async def test_a_new_execution_with_the_id_of_a_forgotten_one_starts(
 
 
 @pytest.mark.parametrize("late", ["first", "repetition"])
+@pytest.mark.parametrize("tags", [{}, {"a": "b"}], ids=["lease", "grant"])
 async def test_a_call_that_asks_after_the_end_takes_no_slot(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, late: str
+    engine: Engine, late: str, tags: dict[str, str]
 ) -> None:
     """A claim is sent twice, and what one call hands out is done before the other asks."""
-    if late == "first":
-        monkeypatch.setattr(admission, "SLOW_MS", 0)
     other = Engine(engine.store)
     await make_quota(engine.store)
-    one = await create_one(engine.store, quotas=("q",))
+    one = await create_one(engine.store, quotas=("q",), tags=tags)
     early = await claim_all(other, request="r") if late == "repetition" else []
 
     async def finish() -> None:

@@ -100,14 +100,15 @@ async def test_a_lease_is_returned_again_though_the_limits_refuse_it_now(
 
 
 async def test_a_repeated_claim_gets_the_same_grants(store: Store, dump: Dump) -> None:
-    """With their leases, once they are activated."""
+    """With their leases, once they are activated; the first repetition is noted."""
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
-    before = dump()
     tag = store.tag_of(execution_id)
     assert await store.executions.claim(tag, asked) == ([], [grant])
-    assert dump() == before
+    noted = dump()
+    assert await store.executions.claim(tag, asked) == ([], [grant])
+    assert dump() == noted
     (claim,) = await store.executions.activate(tag, asked, [(grant, None)])
     assert await store.executions.claim(tag, asked) == ([], [replace(grant, claim=claim)])
 

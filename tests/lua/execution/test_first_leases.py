@@ -9,6 +9,7 @@ import pytest
 from holdfast.model.executions import Failure, Lease
 from holdfast.model.limit_refs import LimitRef
 from holdfast.model.quotas import Rule
+from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.outboxes import Release, parse
@@ -26,6 +27,8 @@ from tests.support.limits import (
     release,
     wanted,
 )  # fmt: skip
+
+RETRY = RetryPolicy(max_attempts=2, backoff=Backoff(kind="fixed", initial_ms=0))
 
 
 async def is_brief(store: Store, execution_id: str) -> bool:
@@ -151,16 +154,52 @@ async def test_a_wake_up_may_overtake_the_refusal(store: Store, dump: Dump) -> N
 
 
 async def test_a_repeated_claim_gets_the_same_leases(store: Store, dump: Dump) -> None:
-    """A lost reply loses none, and their limits are asked again."""
+    """A lost reply loses none, and their limits are asked again; the first repetition is noted."""
     await make_quota(store, max_concurrent=9)
     ids = await create_together(store, {"quotas": ("q",)}, {}, {"quotas": ("q",), "input": b"7"})
     tag, asked = store.tag_of(ids[0]), wanted()
     plain, grants = await store.executions.claim(tag, asked)
-    before = dump()
-    again = await store.executions.claim(tag, asked)
-    assert again == (plain, grants)
     assert [grant.claim and grant.claim.input for grant in grants] == [b"null", b"7"]
-    assert dump() == before
+    assert await store.executions.claim(tag, asked) == (plain, grants)
+    noted = dump()
+    assert violations(noted) == []
+    assert await store.executions.claim(tag, asked) == (plain, grants)
+    assert dump() == noted
+
+
+async def test_the_end_of_a_repeated_claim_voids_what_may_still_be_asked(store: Store) -> None:
+    """The other process that has the claim may ask after this end; others end as usual."""
+    await make_quota(store, max_concurrent=9)
+    limited = {"quotas": ("q",)}
+    ids = await create_together(store, limited, {}, {**limited, "tags": {"a": "b"}}, limited)
+    tag, asked = store.tag_of(ids[0]), wanted(limit=3)
+    for _ in range(2):
+        (plain,), grants = await store.executions.claim(tag, asked)
+    (granted,) = await store.executions.activate(tag, asked, [(grants[1], None)])
+    _, (once,) = await store.executions.claim(tag, wanted())
+    for claim in (grants[0].claim, granted, once.claim, plain):
+        assert claim
+        await store.executions.complete(claim.id, claim.lease, b"1")
+    used = {ids[0]: "2", ids[2]: "2", ids[3]: "1"}
+    entries = [parse(entry) for entry in await store.outboxes.read(tag)]
+    assert {e.executions: e.used for e in entries if isinstance(e, Release)} == used
+
+
+async def test_the_next_claim_of_a_repeated_one_ends_as_usual(store: Store) -> None:
+    """Only one process has asked for it."""
+    await make_quota(store, max_concurrent=9)
+    execution_id = await create_one(store, quotas=("q",), retry=RETRY)
+    tag, asked = store.tag_of(execution_id), wanted()
+    for _ in range(2):
+        _, (grant,) = await store.executions.claim(tag, asked)
+    assert grant.claim
+    await store.executions.fail(execution_id, grant.claim.lease, Failure(type="e", message="m"))
+    asked, grant = await grant_one(store, execution_id)
+    (claim,) = await store.executions.activate(tag, asked, [(grant, None)])
+    await store.executions.complete(execution_id, claim.lease, b"1")
+    _, last = [parse(entry) for entry in await store.outboxes.read(tag)]
+    assert isinstance(last, Release)
+    assert (last.epoch, last.used) == ("2", "1")
 
 
 async def test_executions_of_one_kind_may_have_various_limits(store: Store, dump: Dump) -> None:

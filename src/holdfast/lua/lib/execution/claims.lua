@@ -143,8 +143,10 @@ function claims.again(tag, request, known)
   for id in known:gmatch('%S+') do
     local rec = record.read(tag, id)
     if rec and claims.holds(rec, request) then
+      limits.ask_again(tag, id, rec)
       held[#held + 1] = claims.hand(tag, id, rec)
     elseif rec and rec.grant == request and limits.is_granted(rec) then
+      limits.ask_again(tag, id, rec)
       held[#held + 1] = { id, tonumber(rec.epoch), limits.of(tag, id, rec) }
     end
   end

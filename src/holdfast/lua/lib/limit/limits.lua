@@ -8,6 +8,9 @@
 ---
 --- The first claim of most leases them at once (lib/execution/first_claims), and asks then. So under epoch 1 an
 --- active execution may not be admitted yet, until its holder makes a call.
+---
+--- If a claim is repeated, two processes may ask for the same epoch, one of them after the other's work is done.
+--- `asked_again` is that epoch: when it ends, limits void what may still be asked for it.
 --- @requires lib/core/record lib/core/settings lib/execution/ready lib/core/timers
 --- @requires lib/limit/outbox
 local limits = {}
@@ -75,11 +78,19 @@ function limits.quotas_of(list)
   return found
 end
 
+--- Note that the claim which asks the limits of an execution was repeated.
+function limits.ask_again(tag, id, rec)
+  if rec.limited and rec.asked_again ~= rec.epoch then record.write(tag, id, rec, { 'asked_again', rec.epoch }) end
+end
+
+--- Whether the limits of an execution that leaves its lease may be asked for its epoch after that.
+local function may_be_asked(rec) return rec.epoch == '1' and not rec.by_holder or rec.asked_again == rec.epoch end
+
 --- Report to the limits that an execution no longer runs or waits. `before` is the state that it
 --- leaves.
 function limits.leave(tag, id, rec, before, now)
-  if before == 'active' and rec.epoch == '1' and not rec.by_holder then
-    outbox.put(tag, now, 'r', id, 1, 2, limits.of(tag, id, rec))
+  if before == 'active' and may_be_asked(rec) then
+    outbox.put(tag, now, 'r', id, rec.epoch, 2, limits.of(tag, id, rec))
   elseif before == 'active' then
     local quotas = limits.quotas_of(limits.of(tag, id, rec))
     if #quotas > 0 then outbox.put(tag, now, 'r', id, rec.epoch, 1, unpack(quotas)) end
