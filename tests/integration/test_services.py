@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.archive.service import ArchiveService
 from holdfast.engine import Engine, open_engine
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 from holdfast.model.executions import NewExecution
 from holdfast.model.findings import Level
 from holdfast.model.messages import NewMessage
@@ -92,11 +92,34 @@ async def test_a_service_that_stops_is_restarted(
 async def test_an_outage_of_the_store_is_no_defect(
     kept: Supervisor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The outage has its own line in the log, so the restart is not worth another."""
+    """The outage has its own lines in the log, so the stop and the restart are not worth others."""
     caplog.set_level(logging.INFO)
     kept.start(Failing([StoreUnavailable("the store is away")]))
     await until(lambda: status_of(kept, "failing").restarts == 1)
-    assert "the store is away" not in caplog.text
+    await until(lambda: status_of(kept, "failing").running)
+    assert "failing" not in caplog.text
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("it is away"), OutcomeUnknown("no answer")])
+async def test_a_service_is_back_soon_after_a_long_outage(
+    kept: Supervisor, failure: HoldfastError
+) -> None:
+    """Its pauses do not grow while the store is away: until it runs, a server is not ready."""
+    kept.start(Failing([failure] * 20))
+    await until(lambda: status_of(kept, "failing").restarts == 20)
+    await until(lambda: status_of(kept, "failing").running)
+
+
+async def test_a_service_that_is_broken_has_growing_pauses(
+    kept: Supervisor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Up to the longest; an outage in between makes them short again."""
+    monkeypatch.setattr(supervisor, "LONGEST_PAUSE_S", 0.03)
+    kept.start(Failing([None, None, None, None, StoreUnavailable("it is away"), None]))
+    await until(lambda: status_of(kept, "failing").restarts == 6)
+    stops = [one.args for one in caplog.records if "stopped" in one.msg]
+    pauses = [args[1] for args in stops if isinstance(args, tuple)]
+    assert pauses == [0.01, 0.02, 0.03, 0.03, 0.02]
 
 
 async def test_a_closed_supervisor_leaves_nothing_running(kept: Supervisor) -> None:

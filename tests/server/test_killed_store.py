@@ -90,7 +90,7 @@ async def test_a_killed_store_is_reported_and_survived(tmp_path: Path) -> None:
 
 
 async def _wait_until(client: httpx.AsyncClient, status: int) -> None:
-    """Wait for an answer about readiness, which may come later than that of the first write."""
+    """Wait for an answer about readiness; a service that stopped may still be away for 0.2 s."""
 
     async def answered() -> bool:
         return (await client.get("/readyz")).status_code == status

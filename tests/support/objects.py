@@ -58,7 +58,7 @@ def s3_objects(address: str, prefix: str) -> RemoteObjects:
 
 @dataclass
 class Fault:
-    """What goes wrong at a call: before its effect, or after it."""
+    """What goes wrong at a call: before its effect, after it, or with an effect that comes late."""
 
     verb: str
     when: str
@@ -73,6 +73,8 @@ class FaultyObjects:
     inner: MemoryObjects = field(default_factory=MemoryObjects)
     faults: list[Fault] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    #: What was given up and is still on its way.
+    late: list[tuple[str, bytes]] = field(default_factory=list)
     #: Called before every effect, to let others act in between.
     before: Callable[[str, str], None] | None = None
     name: str = "faulty"
@@ -106,9 +108,19 @@ class FaultyObjects:
 
     async def put_if_absent(self, key: str, body: bytes) -> Version:
         self._start("put", key)
+        try:
+            self._fault("put", "late")
+        except BackendFailed:
+            self.late.append((key, body))
+            raise
         version = await self.inner.put_if_absent(key, body)
         self._fault("put", "after")
         return version
+
+    async def land(self) -> None:
+        """Let what is on its way arrive."""
+        for key, body in self.late:
+            await self.inner.put_if_absent(key, body)
 
     async def put_if_version(self, key: str, body: bytes, version: Version) -> Version:
         self._start("put", key)

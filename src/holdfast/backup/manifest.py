@@ -6,7 +6,6 @@ import asyncio
 import base64
 import hashlib
 import logging
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -123,26 +122,44 @@ def _about(name: str, fields: dict[str, Any]) -> bytes:
 async def require_free(objects: ObjectStore, name: str) -> None:
     """Raise VersionConflict if there is a backup of this name."""
     if await objects.get(place(name)) is not None:
-        raise VersionConflict(f"there is a backup {name}: choose another name", key=name)
+        raise _taken(name)
+
+
+def _taken(name: str) -> VersionConflict:
+    return VersionConflict(f"there is a backup {name}: choose another name", key=name)
 
 
 async def write(objects: ObjectStore, manifest: Manifest) -> None:
-    """Make a backup whole; raises VersionConflict if the name is taken, or BackendFailed."""
+    """Make a backup whole; raises VersionConflict if the name is taken.
+
+    Raises BackendFailed, whose `maybe_done` says whether the manifest may be there, or land later.
+    """
+    name = manifest.name
     body = msgspec.json.format(msgspec.json.encode(manifest))
     try:
-        await objects.put_if_absent(place(manifest.name), body)
-    except BackendFailed:
-        # Its answer may be lost. The names of the parts tell whose it is.
-        stored = await objects.get(place(manifest.name))
-        if stored is None or stored.body != body:
+        await objects.put_if_absent(place(name), body)
+    except (BackendFailed, VersionConflict) as error:
+        if isinstance(error, BackendFailed) and not error.maybe_done:
             raise
+        # The answer may be lost, or be to a repetition. The names of the parts tell whose it is.
+        found = await _find(objects, name)
+        if found is None:
+            message = (
+                f"{error}: backup {name} may be whole, so its parts stay; take another, and remove "
+                f"{place(name, '')} if no {_FILE} appears there"
+            )
+            raise BackendFailed(message, maybe_done=True) from error
+        if found != body:
+            raise _taken(name) from error
 
 
-async def remove(objects: ObjectStore, name: str, parts: Sequence[Part]) -> None:
-    """Remove a manifest that has these parts, if it is there; raises BackendFailed."""
-    stored = await objects.get(place(name))
-    if stored is not None and parts and parts[0].name.encode() in stored.body:
-        await objects.delete(place(name))
+async def _find(objects: ObjectStore, name: str) -> bytes | None:
+    """Return a manifest, if the storage says that it is there."""
+    try:
+        stored = await objects.get(place(name))
+    except BackendFailed:
+        return None
+    return None if stored is None else stored.body
 
 
 async def names(objects: ObjectStore) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from holdfast.backup import manifest, parts
 from holdfast.backup.manifest import Manifest, Part
 from holdfast.backup.parts import Row
-from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.errors import BackendFailed, HoldfastError, StoreUnavailable, VersionConflict
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import checks
 from holdfast.model.codec import Codec
@@ -57,7 +57,7 @@ async def take(
 
     Everything that was acknowledged before the call is in the backup. Raises StoreUnavailable,
     BackendFailed, or VersionConflict if there is a backup of this name. A backup that fails or is
-    interrupted removes its parts.
+    interrupted removes its parts, unless its manifest may be there: then it may be whole.
     """
     report = advance or (lambda _what, _done: None)
     if name is not None:
@@ -98,6 +98,8 @@ class _Taking:
         self._own = new_id()
         #: The write that was begun last.
         self._writing: asyncio.Future[Any] | None = None
+        #: Whether that is the write of its manifest.
+        self._is_described = False
 
     def _part(self, number: int) -> str:
         return f"part-{self._own}-{number:06}"
@@ -136,19 +138,15 @@ class _Taking:
 
     async def finish(self, made: Manifest) -> None:
         """Make the backup whole."""
+        self._is_described = True
         await self._to_its_end(manifest.write(self._objects, made))
 
     async def discard(self) -> None:
-        """Remove what was written, as far as that is possible: a manifest without an answer first.
-
-        Without an answer now, the parts stay: the backup may be whole.
-        """
+        """Remove what was written, as far as that is possible, unless the backup may be whole."""
         if self._writing is not None:
             await asyncio.wait([self._writing])
-        try:
-            await manifest.remove(self._objects, self._name, self._parts)
-        except HoldfastError:
-            return
+            if self._is_described and not _was_refused(self._writing):
+                return
         for number in range(len(self._parts) + 1):
             with contextlib.suppress(HoldfastError):
                 await self._objects.delete(manifest.place(self._name, self._part(number)))
@@ -194,6 +192,14 @@ class _Taking:
             family = key.partition(b"}:")[2].partition(b":")[0]
             if family in _NOUNS:
                 self._counts[_NOUNS[family]] += 1
+
+
+def _was_refused(write: asyncio.Future[Any]) -> bool:
+    """Return whether a write had no effect and will have none."""
+    problem = None if write.cancelled() else write.exception()
+    if isinstance(problem, BackendFailed):
+        return not problem.maybe_done
+    return isinstance(problem, VersionConflict)
 
 
 async def _version(copy: Node) -> str:

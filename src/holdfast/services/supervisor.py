@@ -4,6 +4,8 @@
 
 A service never returns by itself. One that does, or that fails, is logged and started again after a
 pause that doubles from failure to failure and is short again once the service has run for a while.
+While the store is away the pause stays short: the calls of a service wait long enough, and until it
+runs again a server is not ready.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from holdfast.concurrency import stop
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 from holdfast.model.services import ServiceStatus
 from holdfast.outages import level
 
@@ -108,18 +110,20 @@ class _Kept:
         while True:
             started = loop.time()
             await asyncio.wait([self.run])
-            if loop.time() - started > SOUND_S:
+            problem = None if self.run.cancelled() else self.run.exception()
+            is_outage = isinstance(problem, StoreUnavailable | OutcomeUnknown)
+            if is_outage or loop.time() - started > SOUND_S:
                 pause_s = FIRST_PAUSE_S
-            self._note(pause_s)
+            self._note(problem, pause_s)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             self.run = asyncio.ensure_future(self._service.run())
-            log.info("service %s is running again", self._service.name)
+            again = logging.DEBUG if is_outage else logging.INFO
+            log.log(again, "service %s is running again", self._service.name)
             self._changed.set()
 
-    def _note(self, pause_s: float) -> None:
+    def _note(self, problem: BaseException | None, pause_s: float) -> None:
         """Remember and log why the service stopped."""
-        problem = None if self.run.cancelled() else self.run.exception()
         self._restarts += 1
         self._error_at = datetime.now(UTC)
         self._error = "it was cancelled" if self.run.cancelled() else "it returned"

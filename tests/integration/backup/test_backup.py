@@ -38,6 +38,7 @@ from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support import full_store
 from tests.support.lifecycle import Dump, claim_in, create_one
+from tests.support.objects import Fault, FaultyObjects
 
 KEYS = AesGcm({"k1": b"1" * 32})
 
@@ -140,20 +141,21 @@ async def test_a_backup_that_fails_leaves_nothing(single_store: Store) -> None:
 
 
 class Slow(MemoryObjects):
-    """An object storage that takes its time for manifests, even if nobody waits any more.
+    """An object storage that takes its time for some objects, even if nobody waits any more.
 
     So it is with a write in a thread, or on its way to a service.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "manifest.json") -> None:
         super().__init__()
+        self._what = what
         self.reached = asyncio.Event()
         self.go_on = asyncio.Event()
         self.written = asyncio.Event()
 
     async def put_if_absent(self, key: str, body: bytes) -> Version:
         """Create an object."""
-        if not key.endswith("manifest.json"):
+        if self._what not in key:
             return await super().put_if_absent(key, body)
         self.reached.set()
         return await asyncio.shield(self._put_later(key, body))
@@ -165,19 +167,26 @@ class Slow(MemoryObjects):
         return version
 
 
-async def test_an_interrupted_backup_leaves_nothing(single_store: Store) -> None:
-    """As after Ctrl-C: no manifest without its parts, if it is written only then."""
-    objects = Slow()
+@pytest.mark.parametrize("what", ["part-", "manifest.json"])
+async def test_an_interrupted_backup_is_whole_or_leaves_nothing(
+    single_store: Store, what: str
+) -> None:
+    """As after Ctrl-C: a manifest has its parts, also if it is written only then."""
+    made = await create_one(single_store)
+    objects = Slow(what)
     taking = asyncio.create_task(take(single_store, objects))
     await objects.reached.wait()
-    assert [entry async for entry in objects.list("")] != []
     taking.cancel()
     await asyncio.wait([taking], timeout=0.2)
     objects.go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await taking
     await objects.written.wait()
-    assert [entry async for entry in objects.list("")] == []
+    if what == "part-":
+        assert [entry async for entry in objects.list("")] == []
+        return
+    await back(single_store, objects, await latest(objects))
+    assert await single_store.queries.owner(made) == "default"
 
 
 async def test_a_backup_that_is_interrupted_twice_is_whole_or_has_no_manifest(
@@ -416,6 +425,68 @@ async def test_a_manifest_whose_answer_was_lost_has_its_parts(single_store: Stor
     objects.is_away = False
     await back(single_store, objects, await latest(objects))
     assert await single_store.queries.owner(made) == "default"
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+async def test_a_manifest_that_lands_late_has_its_parts(
+    single_store: Store, *, is_interrupted: bool
+) -> None:
+    """A write that timed out may still take effect, long after the backup was given up."""
+    made = await create_one(single_store)
+
+    def interrupt(verb: str, key: str) -> None:
+        if is_interrupted and verb == "put" and key.endswith("manifest.json"):
+            backup.cancel()
+
+    objects = FaultyObjects(faults=[Fault("put", "late", after=1)], before=interrupt)
+    backup = asyncio.create_task(take(single_store, objects, name="a"))
+    if is_interrupted:
+        with pytest.raises(asyncio.CancelledError):
+            await backup
+    else:
+        with pytest.raises(BackendFailed, match="backup a may be whole") as failed:
+            await backup
+        assert failed.value.maybe_done
+    with pytest.raises(InvalidRecord, match="has no backup"):
+        await latest(objects)
+    await objects.land()
+    await back(single_store, objects, await latest(objects))
+    assert await single_store.queries.owner(made) == "default"
+
+
+class Repeating(MemoryObjects):
+    """An object storage behind a proxy that sends a manifest again when the answer is lost."""
+
+    async def put_if_absent(self, key: str, body: bytes) -> Version:
+        """Create an object, and a manifest twice."""
+        if key.endswith("manifest.json"):
+            await super().put_if_absent(key, body)
+        return await super().put_if_absent(key, body)
+
+
+async def test_a_manifest_that_was_sent_twice_is_no_conflict(single_store: Store) -> None:
+    """It is the same one."""
+    objects = Repeating()
+    await take(single_store, objects, name="a")
+    await back(single_store, objects, "a")
+
+
+class Overtaken(MemoryObjects):
+    """An object storage where another backup takes the name at the last moment."""
+
+    async def put_if_absent(self, key: str, body: bytes) -> Version:
+        """Create an object, unless it is a manifest."""
+        if key.endswith("manifest.json"):
+            await super().put_if_absent(key, b"of another")
+        return await super().put_if_absent(key, body)
+
+
+async def test_a_backup_whose_name_is_taken_leaves_only_the_other(single_store: Store) -> None:
+    """Its own parts are removed, since it can have no manifest."""
+    objects = Overtaken()
+    with pytest.raises(VersionConflict, match="choose another name"):
+        await take(single_store, objects, name="a")
+    assert [entry.key async for entry in objects.list("")] == [manifest.place("a")]
 
 
 class Expiring:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import QuotaNotFound
 from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump, refused
 from tests.support.limits import admit, make_quota, woken
 
@@ -61,3 +62,29 @@ async def test_starts_of_a_value_are_kept_by_a_refusal_in_a_longer_window(store:
     assert not await admit(store, "b", quotas=["q#v"])
     left_ms = await store.client.call(["PTTL", f"{store.quota_tag('q')}:admissions:q#v"])
     assert left_ms > 3_600_000
+
+
+async def test_starts_of_a_value_in_line_are_kept_at_once(store: Store) -> None:
+    """Those of a quiet value are forgotten a minute after the old window, as documented."""
+    await make_quota(store, max_per_window=1, window_ms=1_000)
+    for name in ("a", "b"):
+        await admit(store, name, quotas=["q#v"])
+    assert await admit(store, "c", quotas=["q#quiet"])
+    await store.quotas.set("q", 3_600_000, 1, None)
+    key = f"{store.quota_tag('q')}:admissions:q#"
+    assert await store.client.call(["PTTL", f"{key}v"]) > 3_600_000
+    assert 50_000 < await store.client.call(["PTTL", f"{key}quiet"]) <= 61_000
+
+
+async def test_starts_that_have_left_the_old_window_are_forgotten_by_who_asks(
+    store: Store, clock: Clock
+) -> None:
+    """Without a question since, they count again."""
+    await make_quota(store, max_per_window=1, window_ms=1_000)
+    for name in ("seen", "unseen"):
+        assert await admit(store, name, quotas=[f"q#{name}"])
+    await clock.advance(2_000)
+    assert await admit(store, "b", quotas=["q#seen"])
+    await store.quotas.set("q", 3_600_000, 2, None)
+    assert (await store.quotas.get("q", "seen")).in_window == 1
+    assert (await store.quotas.get("q", "unseen")).in_window == 1
