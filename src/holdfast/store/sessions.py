@@ -340,9 +340,19 @@ class Sessions(Domain):
         )
 
     async def receipt(
-        self, session_id: str, number: int, state: str, problem: str, reporter: tuple[str, str, str]
+        self,
+        session_id: str,
+        number: int,
+        state: str,
+        problem: str,
+        reporter: tuple[str, str, str],
+        *,
+        resent: int,
     ) -> bool:
-        """Note what env, tenant and endpoint report of a reply; returns whether that was new."""
+        """Note what env, tenant and endpoint report of a reply; returns whether that was new.
+
+        `resent` is how often it had been sent again when the message was sent that they mean.
+        """
         (word,) = await self._call.write(
             "hf_session_receipt",
             self._store.tag_of(session_id),
@@ -351,6 +361,7 @@ class Sessions(Domain):
             state,
             problem,
             *reporter,
+            str(resent),
         )
         return bool(word == b"noted")
 
@@ -402,6 +413,7 @@ class Sessions(Domain):
             at=from_ms(int(values["at"])),
             tries=tries,
             parts=_parts(record, number),
+            resent=values.get("resent", 0),
         )
 
     def _said(self, session_id: str, values: Mapping[str, Any]) -> bytes:
