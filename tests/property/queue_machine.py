@@ -272,6 +272,14 @@ class QueueMachine(ComparingMachine):
             self.model.redriven(new_id, letter.payload, letter.key, letter.dead_letter.group)
         self.dead -= len(letters)
 
+    @precondition(lambda self: self.model.settings.mode == "work")
+    @rule(limit=st.integers(1, 4))
+    def move_away_and_back(self, *, limit: int) -> None:
+        """Move messages to another queue, which has no time of its own, and back."""
+        moved = self.world.run(self.queues.move("q", "other", limit))
+        assert moved == self.model.moved_away_and_back(limit)
+        assert self.world.run(self.queues.move("other", "q", limit)) == moved
+
     def _stored_ids(self) -> set[str]:
         tag = self.world.store.queue_tag("q")
         names = self.world.run(self.world.store.client.call(["HKEYS", f"{tag}:messages"]))

@@ -127,6 +127,24 @@ class QueueModel:
             self.counts[name]["pushed"] += 1
         self._arrive(stored)
 
+    def moved_away_and_back(self, limit: int) -> int:
+        """Return how many messages went to another queue, and came back with their time."""
+        self.fire()
+        ready = [m for m in self.messages.values() if m.parts and self._is_ready(m)]
+        gone = sorted(ready, key=lambda m: (m.rank, m.id))[:limit]
+        for stored in gone:
+            self._retire(stored, DEFAULT_GROUP, "acked")
+        for stored in gone:
+            back = Stored(stored.id, stored.payload, stored.key, None, stored.ends)
+            self.messages[back.id] = back
+            self.whole["pushed"] += 1
+            self.counts[DEFAULT_GROUP]["pushed"] += 1
+            self._arrive(back)
+        return len(gone)
+
+    def _is_ready(self, stored: Stored) -> bool:
+        return stored.parts[DEFAULT_GROUP].state == "ready"
+
     def _arrive(self, stored: Stored) -> None:
         stored.due = None
         stored.position = self.now * 1000 + next(self._stamps)

@@ -170,7 +170,10 @@ class Queues(ABC):
 
     @abstractmethod
     async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
-        """Move ready messages to another queue, where their attempts start again at zero."""
+        """Move ready messages to another queue, where their attempts start again at zero.
+
+        They keep the time that is left of their `ttl_ms`.
+        """
 
     async def redrive(
         self,

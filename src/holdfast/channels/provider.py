@@ -6,6 +6,7 @@ a reply     -> render -> calls  -> judge what the service answers to each
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,17 +59,23 @@ class Receipt:
     number: int
     state: ReceiptState
     problem: str = ""
+    #: Which sending of the reply it is about: how often it had been sent again.
+    resent: int = 0
 
     @classmethod
     def about(cls, reference: object, state: ReceiptState, problem: str = "") -> Receipt | None:
-        """Return a receipt for the reply of an idempotency key; None if it is not one."""
-        session, _, number = reference.rpartition(":") if isinstance(reference, str) else ("",) * 3
-        if not session or not number.isascii() or not number.isdecimal() or len(number) > _DIGITS:
+        """Return a receipt for the reply that a reference names; None if it names none."""
+        named = _REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
+        if named is None:
             return None
-        return cls(session=session, number=int(number), state=state, problem=problem)
+        session, number, resent = named.groups("0")
+        return cls(
+            session=session, number=int(number), state=state, problem=problem, resent=int(resent)
+        )
 
 
-_DIGITS = 12
+#: SESSION:NUMBER, with .N if it was sent again N times; see `OutgoingReply.reference`.
+_REFERENCE = re.compile(r"(.+):([0-9]{1,12})(?:\.([0-9]{1,9}))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

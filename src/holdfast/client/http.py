@@ -25,6 +25,7 @@ from holdfast.errors import (
     StoreUnavailable,
 )
 from holdfast.model import bounds
+from holdfast.model.ids import new_id
 from holdfast.outages import Outage, will_pass
 from holdfast.tracing import current_traceparent
 
@@ -212,6 +213,9 @@ class Http:
         """
         time_s = self._timeout_s + wait_s
         headers = {"Content-Type": "application/json" if content is None else "application/zip"}
+        if method != "GET":
+            # By this the server recognises a call that is sent again.
+            headers["Idempotency-Key"] = new_id()
         if body is not None:
             content = msgspec.json.encode(body)
 

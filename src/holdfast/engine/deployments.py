@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import final
@@ -14,7 +15,7 @@ from typing_extensions import override
 from holdfast.api import deployments
 from holdfast.engine.schedules import Schedules
 from holdfast.engine.waiters import news_or_poll
-from holdfast.errors import InvalidInput, SessionNotFound
+from holdfast.errors import DeploymentNotFound, InvalidInput, SessionNotFound
 from holdfast.model import bounds, calls, checks
 from holdfast.model.deployments import (
     SCHEDULED_BY,
@@ -94,8 +95,9 @@ class Deployments(deployments.Deployments):
 
     @override
     async def delete(self, ref: DeploymentRef) -> None:
-        # If this dies halfway, the call can be repeated.
-        await self._delete_schedules(ref, (await self._deployments.get(ref)).tenant)
+        # If this dies halfway, the call can be repeated. The removal knows one that it answered.
+        with contextlib.suppress(DeploymentNotFound):
+            await self._delete_schedules(ref, (await self._deployments.get(ref)).tenant)
         tenant = await self._deployments.remove(ref)
         await self._store.packs.sweep()
         await self._delete_schedules(ref, tenant)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -98,10 +99,12 @@ class Endpoints(endpoints.Endpoints):
     @override
     async def delete(self, ref: EndpointRef) -> None:
         checks.instance("ref", ref, EndpointRef)
-        tenant = ref.tenant or (await self._endpoints.get(ref)).tenant
-        # First: a call that was interrupted is repeated, and the endpoint says whose they are.
-        for name in await self._names(ref, tenant):
-            await self._sealed.remove(_secret(ref, tenant, name))
+        # The removal knows a call that it answered.
+        with contextlib.suppress(EndpointNotFound):
+            tenant = ref.tenant or (await self._endpoints.get(ref)).tenant
+            # First: a call that was interrupted is repeated, and the endpoint says whose they are.
+            for name in await self._names(ref, tenant):
+                await self._sealed.remove(_secret(ref, tenant, name))
         if await self._endpoints.remove(ref) is None:
             message = f"no endpoint is called {ref.id} in the env {ref.env}"
             raise EndpointNotFound(message, id=ref.id, env=ref.env)

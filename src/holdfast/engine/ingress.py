@@ -175,7 +175,12 @@ class Ingress:
         reporter = (endpoint.env, endpoint.tenant, endpoint.id)
         try:
             await self._engine.store.sessions.receipt(
-                receipt.session, receipt.number, receipt.state, receipt.problem, reporter
+                receipt.session,
+                receipt.number,
+                receipt.state,
+                receipt.problem,
+                reporter,
+                resent=receipt.resent,
             )
         except NotFound:
             # The session is gone, or the reply has left the transcript.

@@ -366,11 +366,19 @@ class OutgoingReply:
     tries: int = 0
     #: How many of the messages that it consists of were sent before.
     parts: int = 0
+    #: How often somebody had it sent again, after it was dead.
+    resent: int = 0
 
     @property
     def idempotency_key(self) -> str:
         """The same for every try, for receivers that take one."""
         return f"{self.session}:{self.number}"
+
+    @property
+    def reference(self) -> str:
+        """Another one each time it is sent again, for receivers that return it in receipts."""
+        key = self.idempotency_key
+        return f"{key}.{self.resent}" if self.resent else key
 
     @property
     def value(self) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class Budgets(Domain):
     async def reset(self, budget_id: str) -> None:
         """Reset the usage of a budget."""
         tag = await self.tag(budget_id)
-        await self._call.write("hf_budget_reset", tag, budget_id, new_id())
+        await self._once("hf_budget_reset", tag, budget_id)
 
     async def get(self, budget_id: str) -> Budget:
         """Return a budget."""

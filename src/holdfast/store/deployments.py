@@ -25,7 +25,6 @@ from holdfast.model.deployments import (
     SplitEntry,
 )
 from holdfast.model.figures import Histogram
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.packs import PackEntries
 from holdfast.model.revisions import Gate, Lifecycle, Revision, deadline, sources
@@ -181,12 +180,11 @@ class Deployments(Domain):
 
     async def remove(self, ref: DeploymentRef) -> str:
         """Remove a deployment; returns its tenant."""
-        (tenant,) = await self._call.write(
+        (tenant,) = await self._once(
             "hf_deployment_remove",
             self._store.global_tag,
             *_named(ref),
             str(bounds.PIN_TTL_MS),
-            new_id(),
         )
         return str(tenant.decode())
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from holdfast.model.executions import NewExecution
 from holdfast.model.sealing import Sealing
+from holdfast.store.repeats import call_id
 from holdfast.store.valkey.call import Caller
 
 
@@ -55,3 +56,7 @@ class Domain:
         self._store = store
         self._call = store.caller
         self._sealing = store.sealing
+
+    async def _once(self, function: str, tag: str, *args: str) -> list[Any]:
+        """Call a function whose last argument is the id of the call."""
+        return await self._call.write(function, tag, *args, call_id(function, tag, *args))

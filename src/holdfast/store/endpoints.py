@@ -9,7 +9,6 @@ import msgspec
 
 from holdfast.model import bounds, checks
 from holdfast.model.endpoints import Endpoint, EndpointRef, NewEndpoint
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.records import pairs
 from holdfast.store.domain import Domain
@@ -60,8 +59,12 @@ class Endpoints(Domain):
     async def remove(self, ref: EndpointRef) -> str | None:
         """Remove an endpoint; returns whose it was, or None if there was none."""
         tag, tenant = self._store.global_tag, ref.tenant or ""
-        word, owner = await self._call.write(
-            "hf_endpoint_remove", tag, ref.env, ref.id, tenant, new_id()
+        word, owner = await self._once(
+            "hf_endpoint_remove",
+            tag,
+            ref.env,
+            ref.id,
+            tenant,
         )
         return owner.decode() if word == b"removed" else None
 

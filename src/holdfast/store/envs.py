@@ -6,7 +6,6 @@ import msgspec
 
 from holdfast.model import records
 from holdfast.model.envs import LOCAL, Env
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.store.domain import Domain
 
@@ -29,7 +28,7 @@ class Envs(Domain):
 
     async def remove(self, name: str) -> bool:
         """Remove an env without deployments; returns whether it was there."""
-        (word,) = await self._call.write("hf_env_remove", self._store.global_tag, name, new_id())
+        (word,) = await self._once("hf_env_remove", self._store.global_tag, name)
         return bool(word == b"removed")
 
     async def list(self) -> list[Env]:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 from holdfast.model import bounds, checks
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.threads import SEPARATOR, Memory
 from holdfast.store.domain import Domain
@@ -46,7 +45,7 @@ class Memories(Domain):
     async def remove(self, tenant: str, namespace: tuple[str, ...], key: str) -> bool:
         """Remove an item; returns whether there was one."""
         tag, field = self._tag(tenant, namespace), _field(namespace, key)
-        (word,) = await self._call.write("hf_memory_remove", tag, tenant, field, new_id())
+        (word,) = await self._once("hf_memory_remove", tag, tenant, field)
         return bool(word == b"removed")
 
     async def get(

@@ -42,7 +42,7 @@ class Objects(Domain):
     async def delete(self, name: str, expected: str = "") -> None:
         """Remove an object, or only this version of it."""
         tag = self._store.global_tag
-        await self._call.write("hf_object_delete", tag, name, expected, new_id())
+        await self._once("hf_object_delete", tag, name, expected)
 
     async def list(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
         """Iterate over names and sizes in order."""

@@ -9,7 +9,6 @@ import msgspec
 
 from holdfast.errors import PackNotFound, StoreFault
 from holdfast.model import bounds, checks
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.packs import PackUpload, StoredPack, digest_of
 from holdfast.store.domain import Domain
@@ -81,7 +80,7 @@ class Packs(Domain):
     async def remove(self, digest: str, tenant: str) -> bool:
         """Remove a pack from those of a tenant; returns whether it was there."""
         tag = self._store.global_tag
-        (word,) = await self._call.write("hf_pack_remove", tag, tenant, digest, new_id())
+        (word,) = await self._once("hf_pack_remove", tag, tenant, digest)
         await self.sweep()
         return bool(word == b"removed")
 

@@ -19,6 +19,7 @@ from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.queues import Queue, QueueSettings, QueueStats
 from holdfast.store import queue_decode as decode
 from holdfast.store.domain import Domain, Partitioned
+from holdfast.store.repeats import call_id
 from holdfast.store.valkey.call import refusal, refusal_of
 
 #: Bounds how long one call keeps the server busy.
@@ -113,7 +114,7 @@ class Queues(Domain):
     async def remove(self, name: str) -> bool:
         """Remove a queue; returns False if its outbox must be delivered first."""
         tag = self._store.queue_tag(name)
-        (word,) = await self._call.write("hf_queue_remove", tag, new_id())
+        (word,) = await self._once("hf_queue_remove", tag)
         return bool(word == b"removed")
 
     async def group(self, name: str, group: str, start: Start) -> bool:
@@ -127,7 +128,7 @@ class Queues(Domain):
     async def ungroup(self, name: str, group: str) -> None:
         """Remove a group."""
         tag = self._store.queue_tag(name)
-        await self._call.write("hf_queue_ungroup", tag, group, new_id())
+        await self._once("hf_queue_ungroup", tag, group)
 
     async def pause(self, name: str, group: str, *, paused: bool) -> None:
         """Pause or resume a group, or the whole queue."""
@@ -296,17 +297,15 @@ class Queues(Domain):
 
     async def purge(self, name: str) -> int:
         """Remove all messages; returns how many."""
-        (purged,) = await self._call.write("hf_queue_purge", self._store.queue_tag(name), new_id())
+        (purged,) = await self._once("hf_queue_purge", self._store.queue_tag(name))
         return int(purged)
 
     async def take(
         self, name: str, *, to: str, limit: int, dry_run: bool, cursor: str, wanted: LetterFilter
     ) -> tuple[int, str]:
         """Move ready messages to the outbox; returns how many, and where to continue."""
-        unsent, taken, go_on = await self._call.write(
-            "hf_queue_take",
-            self._store.queue_tag(name),
-            new_id(),
+        tag = self._store.queue_tag(name)
+        args = (
             to,
             str(limit),
             "1" if dry_run else "0",
@@ -314,6 +313,9 @@ class Queues(Domain):
             wanted.origin or "",
             wanted.group or "",
             wanted.reason or "",
+        )
+        unsent, taken, go_on = await self._call.write(
+            "hf_queue_take", tag, call_id("hf_queue_take", tag, *args), *args
         )
         self._note(name, unsent)
         return int(taken), go_on.decode()

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from holdfast.errors import QuotaNotFound
 from holdfast.model import names, records
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.quotas import NewQuota, Quota
 from holdfast.store import catalog
 from holdfast.store.domain import Domain, Partitioned
+from holdfast.store.repeats import call_id
 
 #: A submission assumes for this long that a quota it has seen still exists.
 _SEEN_S = 5.0
@@ -52,13 +52,13 @@ class Quotas(Domain):
     async def delete(self, quota_id: str) -> bool:
         """Remove a quota; returns whether it existed."""
         tag = self._store.quota_tag(quota_id)
-        existed = False
+        existed, more, part = False, 1, 0
         self._seen.pop(quota_id, None)
-        while True:
-            word, more = await self._call.write("hf_quota_delete", tag, quota_id, new_id())
-            existed = existed or word == b"deleted"
-            if not more:
-                return existed
+        while more:
+            request = call_id("hf_quota_delete", tag, quota_id, str(part))
+            word, more = await self._call.write("hf_quota_delete", tag, quota_id, request)
+            existed, part = existed or word == b"deleted", part + 1
+        return existed
 
     async def get(self, quota_id: str, value: str | None = None) -> Quota:
         """Return a quota, with the counts of one value of a tag if it is given."""

@@ -16,7 +16,7 @@ class Rules(Domain):
         """Add or remove a rule in every partition."""
         args = (rule.subject, rule.value, limit.encode(), "1" if wanted else "0")
         tags = self._store.tags()
-        await asyncio.gather(*(self._call.write("hf_rule_set", tag, *args) for tag in tags))
+        await asyncio.gather(*(self._once("hf_rule_set", tag, *args) for tag in tags))
 
 
 def rules_of(settings: dict[str, str]) -> list[Rule]:

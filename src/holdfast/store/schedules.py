@@ -191,7 +191,7 @@ class Schedules(Domain):
     async def remove(self, schedule_id: str) -> bool:
         """Remove a schedule; returns whether it existed."""
         tag = self._store.tag_of(schedule_id)
-        (answer,) = await self._call.write("hf_schedule_remove", tag, schedule_id, new_id())
+        (answer,) = await self._once("hf_schedule_remove", tag, schedule_id)
         return bool(answer == b"removed")
 
 

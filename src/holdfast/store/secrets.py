@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from holdfast.model import bounds
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.secrets import SealingKey, SealingKeys, Secret, SecretRef, scope_of
 from holdfast.store.domain import Domain
@@ -49,7 +48,7 @@ class Secrets(Domain):
     async def remove(self, ref: SecretRef) -> bool:
         """Remove a secret; returns whether it existed."""
         tag = self._store.tag_of(ref.scope)
-        (word,) = await self._call.write("hf_secret_remove", tag, ref.scope, ref.name, new_id())
+        (word,) = await self._once("hf_secret_remove", tag, ref.scope, ref.name)
         return bool(word == b"removed")
 
     async def rotate(self, key: SealingKey, expected: str) -> str:

@@ -11,7 +11,6 @@ import msgspec
 
 from holdfast.errors import SessionNotFound
 from holdfast.model.executions import ExecutionId, Lease, NewExecution
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.records import pairs
 from holdfast.model.session_keys import SessionKey, session_of
@@ -35,6 +34,7 @@ from holdfast.model.sessions import (
 from holdfast.model.states import Hold, State
 from holdfast.store.domain import Domain
 from holdfast.store.items import item_fields
+from holdfast.store.repeats import call_id
 
 _DIRECTIONS: Mapping[str, Direction] = {"i": "in", "o": "out", "n": "note"}
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
@@ -253,15 +253,15 @@ class Sessions(Domain):
         """Let a person answer, or give the session back (None)."""
         tag = self._store.tag_of(session_id)
         note = handover_note(to, reason)
-        (row,) = await self._call.write(
-            "hf_session_handover", tag, session_id, to or "", reason, note, new_id()
-        )
+        place = (session_id, to or "", reason)
+        request = call_id("hf_session_handover", tag, *place)
+        (row,) = await self._call.write("hf_session_handover", tag, *place, note, request)
         return _session(row)
 
     async def finish(self, session_id: str, reason: str) -> Session:
         """Cancel what runs or waits, and drop what was buffered."""
         tag = self._store.tag_of(session_id)
-        (row,) = await self._call.write("hf_session_finish", tag, session_id, reason, new_id())
+        (row,) = await self._once("hf_session_finish", tag, session_id, reason)
         return _session(row)
 
     async def welcome(self, visitor: str, session_id: str, *, done: bool) -> bool:
@@ -340,9 +340,19 @@ class Sessions(Domain):
         )
 
     async def receipt(
-        self, session_id: str, number: int, state: str, problem: str, reporter: tuple[str, str, str]
+        self,
+        session_id: str,
+        number: int,
+        state: str,
+        problem: str,
+        reporter: tuple[str, str, str],
+        *,
+        resent: int,
     ) -> bool:
-        """Note what env, tenant and endpoint report of a reply; returns whether that was new."""
+        """Note what env, tenant and endpoint report of a reply; returns whether that was new.
+
+        `resent` is how often it had been sent again when the message was sent that they mean.
+        """
         (word,) = await self._call.write(
             "hf_session_receipt",
             self._store.tag_of(session_id),
@@ -351,6 +361,7 @@ class Sessions(Domain):
             state,
             problem,
             *reporter,
+            str(resent),
         )
         return bool(word == b"noted")
 
@@ -402,6 +413,7 @@ class Sessions(Domain):
             at=from_ms(int(values["at"])),
             tries=tries,
             parts=_parts(record, number),
+            resent=values.get("resent", 0),
         )
 
     def _said(self, session_id: str, values: Mapping[str, Any]) -> bytes:

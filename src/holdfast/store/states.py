@@ -47,13 +47,12 @@ class States(Domain):
 
     async def remove(self, scope: StateScope, name: str, *, expected: int | None) -> bool:
         """Remove a value, and return whether there was one; raises VersionConflict."""
-        (word,) = await self._call.write(
+        (word,) = await self._once(
             "hf_state_remove",
             self._store.tag_of(scope.stored),
             scope.stored,
             name,
             "" if expected is None else str(expected),
-            new_id(),
         )
         return bool(word == b"removed")
 

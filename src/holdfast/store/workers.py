@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast.model import records
-from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.workers import Beat, Worker
 from holdfast.store.domain import Domain
@@ -53,8 +52,11 @@ class Workers(Domain):
 
     async def remove(self, instance: str, tenant: str | None = None) -> bool:
         """Remove a worker from the registry; returns whether it was registered."""
-        (removed,) = await self._call.write(
-            "hf_worker_remove", self._store.global_tag, instance, tenant or "", new_id()
+        (removed,) = await self._once(
+            "hf_worker_remove",
+            self._store.global_tag,
+            instance,
+            tenant or "",
         )
         return bool(removed)
 

@@ -240,6 +240,28 @@ async def test_receipts_are_noted(stage: Stage, conversing: Conversing) -> None:
     await stage.until("sent", "dead")
 
 
+async def test_a_late_failure_of_the_first_sending_leaves_the_second_alone(
+    stage: Stage, conversing: Conversing
+) -> None:
+    """Each sending has a reference of its own, which receipts carry."""
+    await stage.put("whatsapp")
+    await stage.receive(message("whatsapp"))
+    await conversing.answer("one")
+    await stage.until("sent")
+    first = stage.provider.taken[-1].body["biz_opaque_callback_data"]
+    failed = {"id": "1", "status": "failed", "biz_opaque_callback_data": first}
+    await stage.receive(whatsapp(statuses=[failed]))
+    await stage.until("dead")
+    (session,) = (await stage.engine.sessions.list()).items
+    await stage.engine.sessions.resend(session.id, 2)
+    await stage.until("sent")
+    await stage.receive(whatsapp(statuses=[failed]))
+    assert await stage.deliveries() == ["sent"]
+    second = stage.provider.taken[-1].body["biz_opaque_callback_data"]
+    await stage.receive(whatsapp(statuses=[{**failed, "biz_opaque_callback_data": second}]))
+    assert await stage.deliveries() == ["dead"]
+
+
 async def test_whatsapp_is_told_that_somebody_types(stage: Stage) -> None:
     await stage.put("whatsapp")
     await stage.receive(message("whatsapp"))

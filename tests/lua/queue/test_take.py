@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.engine import Engine
 from holdfast.model.messages import LetterFilter
+from holdfast.queues.outbox import QueueOutboxes
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump
@@ -113,6 +114,55 @@ async def test_a_message_that_is_over_does_not_move(engine: Engine, clock: Clock
     assert await engine.queues.move("q", "other", 10) == 1
     assert await payloads(engine, queue="other") == [b"new"]
     assert await counts(engine) == {"expired": 150, "acked": 1}
+
+
+async def test_a_moved_message_keeps_its_time(engine: Engine, clock: Clock) -> None:
+    """Whoever gave it, and on the way, too; one without gets that of the queue that it comes to."""
+    await engine.queues.define("q", ttl_ms=60_000)
+    await engine.queues.define("plain")
+    await push(engine, b"its own", ttl_ms=2_000)
+    await push(engine, b"the queue's")
+    await push(engine, b"none", queue="plain")
+    await clock.advance(1_000)
+    assert await engine.queues.move("plain", "q", 10) == 1
+    assert await engine.queues.move("q", "plain", 10) == 3
+    await clock.advance_and_tick(1_000)
+    assert await counts(engine, "plain") == {"ready": 2, "acked": 1, "expired": 1}
+    await clock.advance_and_tick(58_000)
+    assert await counts(engine, "plain") == {"ready": 1, "acked": 1, "expired": 2}
+    await clock.advance_and_tick(1_000)
+    assert await counts(engine, "plain") == {"acked": 1, "expired": 3}
+
+
+async def test_a_time_that_ends_on_the_way_has_ended(
+    store: Store, engine: Engine, clock: Clock
+) -> None:
+    """However long it takes until a move is delivered, nobody gets what is over."""
+    for name in ("q", "other"):
+        await engine.queues.define(name)
+    await push(engine, b"1", ttl_ms=1_000)
+    await call_twice(store, "hf_queue_take", "q", "r1", "other", "1", "0", "", "", "", "")
+    await clock.advance(1_000)
+    await QueueOutboxes(store).deliver("q")
+    assert await payloads(engine, queue="other") == []
+    assert await counts(engine, "other") == {"expired": 1}
+
+
+async def test_dead_letters_have_no_time(engine: Engine, clock: Clock) -> None:
+    """They stay, as does what is moved to them; what is redriven gets the time of its queue."""
+    await engine.queues.define("q", max_attempts=1, dead_letter="dead", ttl_ms=5_000)
+    await engine.queues.define("other")
+    await push(engine, b"1", ttl_ms=1_000)
+    await push(engine, b"2", queue="other", ttl_ms=1_000)
+    await settle(engine, "nack", *await read(engine))
+    assert await engine.queues.move("other", "dead", 1) == 1
+    await clock.advance_and_tick(10_000)
+    assert await counts(engine, "dead") == {"ready": 2}
+    assert await engine.queues.redrive("dead") == 1
+    await clock.advance_and_tick(4_999)
+    assert await counts(engine) == {"ready": 1, "dead": 1}
+    await clock.advance_and_tick(1)
+    assert await counts(engine) == {"dead": 1, "expired": 1}
 
 
 async def test_a_lost_reply_takes_once(store: Store, engine: Engine) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
@@ -10,6 +12,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from holdfast.channels import NAMES, Call, Rejected, Response, provider
+from holdfast.channels.provider import Receipt
 from holdfast.channels.splitting import utf16
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import OutgoingReply
@@ -222,3 +225,29 @@ def test_a_pause_that_makes_no_sense_is_ignored(given: str) -> None:
     with pytest.raises(Rejected) as refused:
         provider("http").judge(Response(status=429, headers={"retry-after": given}))
     assert refused.value.retry_after_ms is None
+
+
+@pytest.mark.parametrize(
+    ("name", "reference_in"),
+    [
+        ("whatsapp", lambda body: body["biz_opaque_callback_data"]),
+        ("twilio", lambda body: parse_qs(body["StatusCallback"][0].partition("?")[2])["reply"][0]),
+        ("postmark", lambda body: body["Metadata"]["holdfast-reply"]),
+    ],
+)
+@pytest.mark.parametrize("resent", [0, 2])
+def test_a_receipt_names_the_sending_that_it_is_about(
+    name: str, reference_in: Callable[[dict[str, Any]], str], resent: int
+) -> None:
+    """The key for receivers that take one is the same for all of them."""
+    one = replace(reply("1", "ann@example.org", text="Hi"), resent=resent)
+    (body,) = bodies(name, one)
+    found = Receipt.about(reference_in(body), "failed")
+    assert found is not None
+    assert (found.session, found.number, found.resent) == (one.session, 4, resent)
+    assert one.idempotency_key == f"{one.session}:4"
+
+
+@pytest.mark.parametrize("reference", [None, "", "s:", ":4", "s:4.", "s:.1", "s:4.x", "s:4.1.2"])
+def test_a_reference_of_another_program_names_nothing(reference: str | None) -> None:
+    assert Receipt.about(reference, "failed") is None

@@ -119,7 +119,7 @@ class Postmark(Provider):
             "HtmlBody": content.parts(HTML, _BODY_CHARS)[0],
             "MessageStream": channel.settings.message_stream,
             "Headers": [{"Name": name, "Value": thread} for name in names],
-            "Metadata": {_REFERENCE: reply.idempotency_key},
+            "Metadata": {_REFERENCE: reply.reference},
         }
         return [
             Call(

@@ -95,7 +95,7 @@ class Twilio(Provider):
         sender = "MessagingServiceSid" if settings.sender.startswith("MG") else "From"
         shared = [("To", reply.key.conversation), (sender, settings.sender)]
         if settings.url:
-            reference = urlencode({"reply": reply.idempotency_key})
+            reference = urlencode({"reply": reply.reference})
             shared.append(("StatusCallback", f"{settings.url}?{reference}"))
         messages = [[("Body", part)] for part in content.with_list().parts(PLAIN, TEXT_CHARS)]
         if images:

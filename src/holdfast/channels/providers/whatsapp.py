@@ -171,7 +171,7 @@ class Whatsapp(Provider):
             "messaging_product": "whatsapp",
             "recipient_type": "individual",
             "to": reply.key.conversation,
-            "biz_opaque_callback_data": reply.idempotency_key,
+            "biz_opaque_callback_data": reply.reference,
         }
         return [_call(channel, {**shared, **body}) for body in bodies_]
 

@@ -49,7 +49,11 @@ end
 
 local function hand_over(q, id, rec, letter, to)
   local message = { id = id, body = queue_messages.body(q, id), key = rec.key, letter = rec.letter }
-  if to == '' then message.letter, message.only = nil, letter.group end
+  if to == '' then
+    message.letter, message.only = nil, letter.group
+  else
+    message.ends = rec.ends
+  end
   queue_outbox.put_message(q, to ~= '' and to or letter.origin, message)
   retire(q, id, rec, 'acked')
 end

@@ -1,11 +1,12 @@
 --- Apply a limit to new executions of a tenant, lane, kind or tag, or stop applying it.
 --- @key tag the partition
 --- @arg what tenant, lane, kind or tag @arg name @arg limit @arg wanted 1 or 0
+--- @arg token of this call; older callers send none
 --- @ok
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/settings
+--- @requires lib/core/keys lib/core/settings lib/core/once
 
-local function run(tag, args)
+local function set(tag, args)
   local what, name, limit, wanted = unpack(args)
   local key, field = keys.settings(tag), 'rule|' .. what .. '|' .. name
   local kept, had = {}, false
@@ -24,3 +25,5 @@ local function run(tag, args)
   if rules == 0 then server.call('HDEL', key, 'rules') end
   return { 'ok' }
 end
+
+local function run(tag, args) return once.run(tag, args[5], set, args) end

@@ -17,7 +17,7 @@ local function run(tag, args)
     if entry and entry.again then return { 'ok' } end
     return reply.no('reply_not_found', 'id', id, 'number', tonumber(number))
   end
-  entry.again, entry.rc = now, nil
+  entry.again, entry.resent, entry.rc = now, (entry.resent or 0) + 1, nil
   transcript.replace(tag, id, session, tonumber(number), entry)
   sessions.clear(tag, id, session, { 'tries' })
   sessions.add_to(tag, id, session, 'again', number)

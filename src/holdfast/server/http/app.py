@@ -150,8 +150,8 @@ def _preflight() -> Response:
         status_code=204,
         headers={
             "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-            "Access-Control-Allow-Headers": "Authorization, Content-Type, Last-Event-ID, "
-            "X-Request-Id, traceparent",
+            "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, "
+            "Last-Event-ID, X-Request-Id, traceparent",
             "Access-Control-Max-Age": "600",
         },
     )

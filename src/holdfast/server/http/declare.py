@@ -108,6 +108,8 @@ class Route:
     audit: AuditLog | None
     #: False if what it changes is elsewhere, such as a cookie.
     changes_store: bool
+    #: Whether the header `Idempotency-Key` makes it safe to repeat.
+    takes_key: bool
     most_bytes: int
     #: An example body.
     example: Any
@@ -214,6 +216,7 @@ class Routes:
         conflicts: Sequence[type[HoldfastError]] = (),
         audit: AuditLog | None = None,
         changes_store: bool = True,
+        takes_key: bool = False,
         most_bytes: int = BODY_BYTES,
         example: Any = None,
         query_example: Mapping[str, str] | None = None,
@@ -225,8 +228,9 @@ class Routes:
 
         def declare(handler: Handler) -> Handler:
             hints, roles = get_type_hints(handler), _several(role)
-            named = partial(Route, method=method, path=path, tag=self.tag)
-            route = named(
+            named = partial(Route, method=method, path=path, tag=self.tag, bare=bare)
+            marked = partial(named, changes_store=changes_store, takes_key=takes_key)
+            route = marked(
                 handler=handler,
                 roles=roles,
                 scope=Scope.OWNED if owner else scope,
@@ -235,12 +239,10 @@ class Routes:
                 errors=tuple(errors),
                 conflicts=tuple(conflicts),
                 audit=audit or _default_log(method, roles),
-                changes_store=changes_store,
                 most_bytes=most_bytes,
                 example=example,
                 query_example=query_example or {},
                 media_type=media_type,
-                bare=bare,
                 params=tuple(n for n in hints if n not in _SPECIAL),
                 body=hints.get("body"),
                 query=hints.get("query") or self._query(scope, hints.get("body")),

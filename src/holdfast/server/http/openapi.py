@@ -13,7 +13,7 @@ import msgspec
 
 from holdfast import errors
 from holdfast.errors import HoldfastError
-from holdfast.server.http import problems
+from holdfast.server.http import problems, repeating
 from holdfast.server.http.declare import CHANGING, Route, Routes, Scope
 from holdfast.server.views import descriptions
 from holdfast.server.views.fields import View
@@ -65,6 +65,7 @@ def document(tables: Sequence[Routes]) -> dict[str, Any]:
             *_path_parameters(route),
             *_query_parameters(query, components),
             *([_TENANT] if route.owner is not None else []),
+            *([repeating.PARAMETER] if route.takes_key else []),
         ]
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     used = {name: schema for name, schema in components.items() if not name.endswith("Query")}

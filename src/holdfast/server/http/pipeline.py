@@ -40,6 +40,7 @@ from holdfast.server.http.connections import BODY
 from holdfast.server.http.declare import JSON, Answer, Route, Scope
 from holdfast.server.http.incoming import BODY_TIMEOUT_S, Incoming
 from holdfast.server.http.prepared import Prepared
+from holdfast.server.http.repeating import recognised
 from holdfast.server.http.reply import Reply
 from holdfast.server.views.invalid import misfit
 from holdfast.store.actors import act_as
@@ -168,7 +169,8 @@ class Pipeline:
             call.tenant = find(named)
         call.veil = await self._services.veils.of(call, arguments.get("id"))
         act_as(call.identity.key or "")
-        return _encoded(call, await route.handler(call, **arguments))
+        with recognised(call):
+            return _encoded(call, await route.handler(call, **arguments))
 
     async def _write_down(self, call: Call, status: int, code: str | None) -> None:
         """Append to the audit log. If that fails, write the entry to the process's log."""

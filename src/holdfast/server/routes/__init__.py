@@ -12,6 +12,7 @@ To add a noun:
            status=200,                    # several: (201, 200), the first is the default
            errors=(AlreadyPoked,),        # its own refusals; those of all routes are implied
            example={"reason": "why not"}, # a body that fits
+           takes_key=True,                # a repetition with its Idempotency-Key is recognised
        )
        async def poke(call: Call, id: str, body: PokeBody) -> ThingView:
            '''Poke a thing.

@@ -354,7 +354,9 @@ async def settle(
     return view
 
 
-@routes.post("/v1/budgets/{id}/reset", role=Role.OPERATOR, errors=(errors.BudgetNotFound,))
+@routes.post(
+    "/v1/budgets/{id}/reset", role=Role.OPERATOR, errors=(errors.BudgetNotFound,), takes_key=True
+)
 async def reset(call: Call, id: str) -> BudgetView:
     """Reset the usage to zero. Reservations stay."""
     return BudgetView.of(

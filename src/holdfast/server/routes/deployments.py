@@ -143,6 +143,7 @@ async def change(
     role=Role.OPERATOR,
     status=204,
     errors=(*FIND, errors.DeploymentInUse),
+    takes_key=True,
 )
 async def delete(call: Call, env: str, d: str, query: TenantQuery) -> None:
     """Delete a deployment with its revisions and schedules.

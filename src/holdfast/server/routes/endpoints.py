@@ -119,7 +119,9 @@ async def describe(call: Call, env: str, endpoint: str, query: TenantQuery) -> E
     return EndpointView.of(await call.engine.endpoints.get(_named(call, env, endpoint, query)))
 
 
-@routes.delete(ONE, role=Role.OPERATOR, status=204, errors=(errors.EndpointNotFound,))
+@routes.delete(
+    ONE, role=Role.OPERATOR, status=204, errors=(errors.EndpointNotFound,), takes_key=True
+)
 async def delete(call: Call, env: str, endpoint: str, query: TenantQuery) -> None:
     """Delete an endpoint and its secrets. Replies that were not sent yet become dead."""
     await call.engine.endpoints.delete(_named(call, env, endpoint, query))

@@ -62,6 +62,7 @@ async def describe(call: Call, env: str) -> EnvView:
     scope=Scope.SYSTEM,
     status=204,
     errors=(errors.EnvNotFound, errors.EnvInUse),
+    takes_key=True,
 )
 async def delete(call: Call, env: str) -> None:
     """Delete an env without deployments. `local` always exists."""

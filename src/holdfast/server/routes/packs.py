@@ -94,6 +94,7 @@ def _placed(archive: bytes, flow_id: str) -> PlacedFlow:
     role=Role.OPERATOR,
     status=204,
     errors=(errors.PackNotFound, errors.PackInUse),
+    takes_key=True,
 )
 async def delete(call: Call, digest: str, query: TenantQuery) -> None:  # noqa: ARG001
     """Delete a pack of a tenant, and its archive if no other tenant has it.

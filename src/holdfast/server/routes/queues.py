@@ -140,6 +140,7 @@ async def describe(call: Call, name: str) -> QueueView:
     role=Role.OPERATOR,
     status=204,
     errors=(errors.QueueNotFound, errors.QueueConflict),
+    takes_key=True,
 )
 async def delete(call: Call, name: str) -> None:
     """Remove a queue and its messages. Messages in transit to other queues are delivered first."""
@@ -202,6 +203,7 @@ async def add_group(
     role=Role.OPERATOR,
     status=204,
     errors=(*MISSING, errors.QueueConflict),
+    takes_key=True,
 )
 async def remove_group(call: Call, name: str, group: str) -> None:
     """Remove a group. Messages that only it had not settled are collected."""
@@ -240,7 +242,9 @@ class PurgedView(View):
     purged: int
 
 
-@routes.post("/v1/queues/{name}/purge", role=Role.OPERATOR, errors=(errors.QueueNotFound,))
+@routes.post(
+    "/v1/queues/{name}/purge", role=Role.OPERATOR, errors=(errors.QueueNotFound,), takes_key=True
+)
 async def purge(call: Call, name: str) -> PurgedView:
     """Remove all messages, including those in flight. The definition and groups stay."""
     return PurgedView(purged=await call.engine.queues.purge(scoping.queue(call, name)))
@@ -265,6 +269,7 @@ class MovedView(View):
     role=Role.OPERATOR,
     errors=(errors.QueueNotFound, errors.QueueConflict),
     example={"to": "mail-later", "limit": 100, "dry_run": True},
+    takes_key=True,
 )
 async def move(call: Call, name: str, body: MoveBody) -> MovedView:
     """Move ready messages to another queue, where their attempts start again at zero."""
@@ -311,6 +316,7 @@ class RedrivenView(View):
         errors.OutcomeUnknown,
     ),
     example={"filter": {"reason": "smtp"}, "limit": 100},
+    takes_key=True,
 )
 async def redrive(call: Call, name: str, body: RedriveBody) -> RedrivenView:
     """Send dead letters back to the queues they came from, or to another queue.

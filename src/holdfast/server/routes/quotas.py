@@ -142,6 +142,7 @@ async def replace(
     role=Role.OPERATOR,
     status=204,
     errors=(errors.QuotaNotFound,),
+    takes_key=True,
 )
 async def delete(call: Call, id: str) -> None:
     """Remove a quota and its rules. Executions that wait for it continue."""

@@ -74,6 +74,7 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
         scope=Scope.SYSTEM,
         errors=(missing,),
         example=example,
+        takes_key=True,
     )
     async def attach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:
         """Apply it to new executions of a tenant, lane, kind or tag."""
@@ -87,6 +88,7 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
         # A rule can be removed even if its quota no longer exists.
         errors=(missing,) if noun == "budgets" else (),
         example=example,
+        takes_key=True,
     )
     async def detach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:
         """Remove a rule. Executions submitted under it keep the limit."""

@@ -259,6 +259,7 @@ async def change(
     role=_MAKERS,
     status=204,
     errors=(ScheduleNotFound,),
+    takes_key=True,
 )
 async def delete(call: Call, id: str) -> None:
     """Remove a schedule. Executions that it has fired continue."""

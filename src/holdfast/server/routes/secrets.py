@@ -66,7 +66,11 @@ async def set_secret(call: Call, name: str, body: SecretBody) -> SecretView:
 
 
 @routes.delete(
-    "/v1/secrets/{name}", role=Role.OPERATOR, status=204, errors=(errors.SecretNotFound,)
+    "/v1/secrets/{name}",
+    role=Role.OPERATOR,
+    status=204,
+    errors=(errors.SecretNotFound,),
+    takes_key=True,
 )
 async def delete(call: Call, name: str, query: EnvQuery) -> None:
     """Delete a secret."""

@@ -230,6 +230,7 @@ class HandoverBody(Body):
     errors=(errors.StoreFull,),
     example={"to": "ann", "reason": "a refund"},
     **_OPERATE,
+    takes_key=True,
 )
 async def handover(call: Call, id: str, body: HandoverBody) -> SessionView:
     """Let a person answer, or give the session back to its conversation with `flow`.
@@ -246,7 +247,7 @@ class EndBody(Body):
     reason: Reason = ""
 
 
-@routes.post("/v1/sessions/{id}/end", example={"reason": "solved"}, **_OPERATE)
+@routes.post("/v1/sessions/{id}/end", example={"reason": "solved"}, **_OPERATE, takes_key=True)
 async def end(call: Call, id: str, body: EndBody) -> SessionView:
     """Cancel what runs or waits, and drop buffered messages; the next message starts again."""
     return SessionView.of(await call.engine.sessions.end(id, reason=body.reason))

@@ -132,7 +132,7 @@ async def drain(call: Call, instance: str, query: OwnQuery) -> DrainingView:
     return DrainingView(instance=instance, draining=True)
 
 
-@routes.delete("/v1/workers/{instance}", role=Role.WORKER, status=204)
+@routes.delete("/v1/workers/{instance}", role=Role.WORKER, status=204, takes_key=True)
 async def remove(call: Call, instance: str, query: OwnQuery) -> None:
     """Remove a worker from the registry, as a worker does itself when it stops."""
     await call.engine.workers.remove(instance, tenant=query.tenant or call.identity.tenant)

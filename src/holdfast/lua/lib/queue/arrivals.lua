@@ -32,13 +32,20 @@ local function arrive(q, many)
   queue_messages.save_places(q)
 end
 
+--- When a message expires: by its own time, by what a move has left of it, or by the queue's. Of a
+--- dead-letter queue only by its own.
+local function ends_of(q, item)
+  if item.ttl then return q.now + item.ttl end
+  if q.dlq then return nil end
+  return item.ends or (q.ttl and q.now + q.ttl)
+end
+
 local function record_of(q, item)
   local rec = { born = q.now, key = item.key, digest = item.digest, letter = item.letter, side = item.side }
   if item.priority and item.priority ~= 0 then rec.priority = item.priority end
   local only = q.mode ~= 'work' and item.only
   if only and server.call('ZSCORE', keys.groups(q.tag), only) then rec.only = only end
-  local ttl = item.ttl or (not q.dlq and q.ttl)
-  if ttl then rec.ends = q.now + ttl end
+  rec.ends = ends_of(q, item)
   return rec
 end
 
@@ -53,7 +60,7 @@ local function postpone(q, id, rec, delay)
 end
 
 --- Store new messages; each item has id and body, and may have key, priority, side, delay, ttl,
---- letter, only, digest.
+--- ends, letter, only, digest.
 function queue_arrivals.add(q, items)
   local now, later, bodies = {}, {}, {}
   for _, item in ipairs(items) do

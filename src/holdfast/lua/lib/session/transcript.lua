@@ -6,7 +6,8 @@
 ---   e = the effect of a message   t = of a reply the message that it answers, of a message that was
 ---     merged the last one of them   w = who wrote a reply, if not the conversation
 ---   open = a reply whose text is not complete   cut = one that never became complete
----   again = since when a dead reply is sent again   rc = what its provider reported of it since
+---   again = since when a dead reply is sent again   resent = how often it was
+---   rc = what its provider reported of it since
 --- @requires lib/core/keys lib/core/settings lib/core/wake lib/session/sessions lib/session/dead
 local transcript = {}
 
