@@ -177,7 +177,8 @@ class RemoteSessions(api.Sessions):
         return await self._operate(session_id, "end", {"reason": reason})
 
     async def _operate(self, session_id: str, verb: str, body: Mapping[str, Any]) -> Session:
-        return decode.session(await self._http.post(_about(session_id, verb), body))
+        # Repeated, it would end or change what began since.
+        return decode.session(await self._http.post(_about(session_id, verb), body, once=True))
 
     @override
     async def erase(self, session_id: str) -> None:

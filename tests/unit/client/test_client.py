@@ -9,7 +9,7 @@ import json
 import re
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import httpx
@@ -393,19 +393,33 @@ async def test_a_cancellation_that_was_our_own_is_a_success() -> None:
     assert calls == 2
 
 
-@pytest.mark.parametrize("verb", ["replay", "revoke_lease"])
-async def test_what_must_not_happen_twice_is_sent_once(verb: str) -> None:
-    """The caller learns that it may have happened."""
+@pytest.mark.parametrize("said", [False, True])
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda client: client.replay("x"),
+        lambda client: client.revoke_lease("x"),
+        lambda client: client.sessions.end("s"),
+        lambda client: client.sessions.handover("s", None),
+    ],
+    ids=["replay", "revoke", "end", "handover"],
+)
+async def test_what_must_not_happen_twice_is_sent_once(
+    act: Callable[[Client], Awaitable[object]], said: bool
+) -> None:
+    """The caller learns that it may have happened: no answer came, or the server does not know."""
     calls = 0
 
     def answer(request: httpx.Request) -> httpx.Response:
         nonlocal calls
         calls += 1
+        if said:
+            return problem(503, "outcome_unknown")
         raise Lost
 
     async with client_of(answer) as client:
         with pytest.raises(OutcomeUnknown):
-            await getattr(client, verb)("x")
+            await act(client)
     assert calls == 1
 
 
