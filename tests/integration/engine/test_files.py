@@ -216,6 +216,23 @@ async def test_a_former_archive_that_is_gone_for_good_can_be_forgotten(
     await near.close()
 
 
+async def test_a_former_archive_without_credentials_stops_no_upload_and_no_sweep(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may have been removed with its last use; only what needs its files fails."""
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "gone.json"))
+    await engine.store.archives.set_url("gs://before")
+    await set_archive(engine.store, f"file://{tmp_path}/now")
+    near = Engine(engine.store)
+    await began(near)
+    file = await near.files.add(SESSION, "new.txt", sent(b"new"), LIMITS)
+    assert await near.files.sweep(time_of(file.id) + 2 * DAY_MS) == 0
+    assert await read(near, file.id) == b"new"
+    with pytest.raises(OutcomeUnknown, match=r"gs://before: .*gone\.json"):
+        await near.sessions.erase(SESSION)
+    await near.close()
+
+
 async def test_with_a_codec_name_and_content_are_sealed(
     store: Store, place: StoreObjects | FolderObjects
 ) -> None:
