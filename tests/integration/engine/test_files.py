@@ -233,6 +233,28 @@ async def test_a_former_archive_without_credentials_stops_no_upload_and_no_sweep
     await near.close()
 
 
+async def test_an_erasure_of_the_tenant_that_fails_is_finished_by_its_repetition(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """The storage did not answer: the session is still there, and says where its files are."""
+    now = FolderObjects(tmp_path)
+    await set_archive(engine.store, f"file://{tmp_path}")
+    await began(engine)
+    await engine.files.add(SESSION, "a.txt", sent(b"a"), LIMITS)
+    archiver = Archiver(engine.store, now)
+    delete = FolderObjects.delete
+
+    async def fail(self: FolderObjects, key: str) -> None:
+        if key.startswith("files/"):
+            raise BackendFailed("no answer", maybe_done=True)
+        await delete(self, key)
+
+    with mock.patch.object(FolderObjects, "delete", fail), pytest.raises(BackendFailed):
+        await archiver.erase_tenant("default", by="ann")
+    proof = await archiver.erase_tenant("default", by="ann")
+    assert (proof.sessions, await objects_in(now)) == (1, [])
+
+
 async def test_with_a_codec_name_and_content_are_sealed(
     store: Store, place: StoreObjects | FolderObjects
 ) -> None:
