@@ -231,12 +231,30 @@ async def test_a_late_cancel_of_earlier_children_spares_a_replayed_parent(
     await child(store, "p~1.1", policy)
     await graph(store, "p~1.g1", 2, policy)
     assert (await states(store, *old)).count("waiting") == 5
+    assert violations(dump()) == []
     await store.executions.cancel(old[-1], "")
     await store.timers.tick(store.tag_of("p"), 100)
     assert await states(store, "p", "p~1.1") == ["waiting"] * 2
     assert (await store.graphs.describe("p~1.g1"))[0].state == "running"
     assert await states(store, *old) == ["cancelled"] * len(old)
     assert (await store.queries.describe("p")).bound == 2
+    assert violations(dump()) == []
+
+
+async def test_a_parent_that_ends_again_cancels_what_earlier_runs_have_left(
+    store: Store, dump: Dump
+) -> None:
+    """It was replayed before the timer had cancelled them."""
+    parent = await run_parent(store)
+    old = [f"p~0.{n}" for n in range(1, AT_ONCE + 6)]
+    items = [NewExecution(kind="work", id=each, on_parent_end="cancel") for each in old]
+    await store.executions.create(items)
+    await store.executions.complete("p", parent.lease, b"1")
+    await store.executions.replay("p", keep_steps=False, from_step="", reason="")
+    assert violations(dump()) == []
+    await store.executions.cancel("p", "")
+    assert await states(store, *old) == ["cancelled"] * len(old)
+    await store.timers.tick(store.tag_of("p"), 100)
     assert violations(dump()) == []
 
 

@@ -194,9 +194,10 @@ class Archiver:
             tenant=tenant, user=None, before=None, limit=_SESSIONS_IN_CALL
         ):
             for session in page:
+                # First: if that fails, the session is found again and says where they are.
+                await files.erase(session.id)
                 with contextlib.suppress(SessionNotFound):
                     await sessions.erase(session.id)
-                    await files.erase(session.id)
                     removed += 1
         return removed
 

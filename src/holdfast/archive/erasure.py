@@ -7,7 +7,7 @@ Then the old ones are deleted and verified as absent, and the manifest's audit l
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -111,17 +111,27 @@ async def _delete_payloads(
         return None
     for start in range(0, len(names), _PAYLOADS_AT_ONCE):
         deleted: dict[str, bytes] = {}
-        for name in names[start : start + _PAYLOADS_AT_ONCE]:
-            stored = await archive.objects.get(name)
-            if stored is not None:
-                deleted[name] = stored.body
-                await archive.objects.delete(name)
-        if await is_in_store():
-            for name, body in deleted.items():
-                with contextlib.suppress(VersionConflict):
-                    await archive.objects.put_if_absent(name, body)
+        # As long as nobody knows better, also if anything fails.
+        is_needed = True
+        try:
+            for name in names[start : start + _PAYLOADS_AT_ONCE]:
+                stored = await archive.objects.get(name)
+                if stored is not None:
+                    deleted[name] = stored.body
+                    await archive.objects.delete(name)
+            is_needed = await is_in_store()
+        finally:
+            if is_needed:
+                await _put_back(archive, deleted)
+        if is_needed:
             return None
     return len(names)
+
+
+async def _put_back(archive: Archive, deleted: Mapping[str, bytes]) -> None:
+    for name, body in deleted.items():
+        with contextlib.suppress(VersionConflict):
+            await archive.objects.put_if_absent(name, body)
 
 
 def _log(before: list[Any], entry: Erasure) -> list[Any]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 from holdfast.archive.archiver import Archiver, ArchiverSettings
-from holdfast.errors import HoldfastError
+from holdfast.concurrency import stop
 from holdfast.fencing import urls
 from holdfast.store.store import Store
 
@@ -47,9 +46,7 @@ class ArchiveService:
                     return
         finally:
             # This releases the writer lease, so that the next archiver does not have to wait.
-            running.cancel()
-            with contextlib.suppress(asyncio.CancelledError, HoldfastError):
-                await running
+            await stop(running)
 
     async def _url(self) -> str | None:
         return await self._store.archives.url()

@@ -302,7 +302,7 @@ class Http:
             except LOST as error:
                 sent = maybe_done or not isinstance(error, _NOT_SENT)
                 problem = self._trouble(error, maybe_done=sent and not reads)
-                passes = will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
+                passes = will_pass(problem)
                 # A server that hangs was away all along; one that disconnected, only since then.
                 took_s = loop.time() - started if isinstance(error, TimeoutError) else 0.0
                 self.away.failed(problem.message, took_s=took_s)
@@ -313,6 +313,7 @@ class Http:
             if not maybe_done:
                 give_up_at = min(give_up_at, loop.time() + self._patience_s)
             asked_s = int(problem.context.get("retry_after_ms", 0)) / 1000
+            passes = passes and not (once and maybe_done)
             if not passes or loop.time() + max(pause, asked_s) > give_up_at:
                 raise problem
             await asyncio.sleep(asked_s + pause * random.uniform(0.5, 1))  # noqa: S311

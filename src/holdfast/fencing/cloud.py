@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
@@ -47,18 +48,27 @@ class RemoteObjects:
         request_timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
         self.name: str = url
-        plain_http = str((options or {}).get("endpoint", "")).startswith("http://")
-        self._store: Any = from_url(
-            url,
-            # obstore must not retry: only the caller can recognise its own write, by the nonce.
-            retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=request_timeout_s)},
-            client_options={
-                "timeout": timedelta(seconds=request_timeout_s),
-                "connect_timeout": timedelta(seconds=request_timeout_s),
-                "allow_http": plain_http,
-            },
-            **(options or {}),
-        )
+        self._options = dict(options or {})
+        self._timeout = timedelta(seconds=request_timeout_s)
+
+    @cached_property
+    def _store(self) -> Any:
+        """The client of the service; without credentials only those fail who use it."""
+        plain_http = str(self._options.get("endpoint", "")).startswith("http://")
+        try:
+            return from_url(
+                self.name,
+                # obstore must not retry: only the caller can recognise its own write, by the nonce.
+                retry_config={"max_retries": 0, "retry_timeout": self._timeout},
+                client_options={
+                    "timeout": self._timeout,
+                    "connect_timeout": self._timeout,
+                    "allow_http": plain_http,
+                },
+                **self._options,
+            )
+        except exceptions.BaseError as error:
+            raise self._failed(error, maybe_done=False) from error
 
     async def get(self, key: str) -> Stored | None:
         """Return the object."""

@@ -15,7 +15,6 @@ deadline comes closer; after it writing stops, while the refreshes continue.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 import socket
@@ -25,7 +24,7 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.api import WriterLeases
-from holdfast.concurrency import first_of
+from holdfast.concurrency import first_of, stop
 from holdfast.errors import (
     BackendFailed,
     Fenced,
@@ -301,9 +300,7 @@ class WriterLease:
     async def _stop_keeping(self) -> None:
         self._stopping.set()
         if self._keeper is not None and self._keeper is not asyncio.current_task():
-            self._keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeper
+            await stop(self._keeper)
         self._keeper = None
 
     def _end(self, state: LeaseState, error: HoldfastError | None) -> None:

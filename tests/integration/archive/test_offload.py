@@ -11,7 +11,14 @@ import pytest
 from holdfast import App
 from holdfast.archive import Archive, Archiver, ArchiverSettings, set_archive, unset_archive
 from holdfast.engine import Engine
-from holdfast.errors import ExecutionNotFound, IdempotencyConflict, InvalidInput, InvalidRecord
+from holdfast.errors import (
+    BackendFailed,
+    ExecutionNotFound,
+    IdempotencyConflict,
+    InvalidInput,
+    InvalidRecord,
+    StoreUnavailable,
+)
 from holdfast.fencing import FolderObjects
 from holdfast.fencing.objects import Entry
 from holdfast.model import references
@@ -322,6 +329,40 @@ async def test_an_erasure_costs_no_input_that_is_submitted_while_it_deletes(
     proof = await archiver.erase_tenant("a", by="ops")
     assert await offloading.input("a=late") == LARGE
     assert (proof.executions, proof.payloads) == (1, None)
+
+
+@pytest.mark.parametrize("away", ["store", "storage"])
+async def test_an_erasure_that_fails_as_it_deletes_costs_no_input(
+    offloading: Engine,
+    clock: Clock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    away: str,
+) -> None:
+    """It does not know whether an execution needs what it has deleted, so it puts that back."""
+    await offloading.submit("k", input=LARGE, tenant="a", id="early")
+    await run_one(offloading, b"1")
+    await end_retention(offloading.store, clock)
+    await Archiver(offloading.store, FolderObjects(tmp_path), SETTINGS).run_once()
+
+    async def count(tenant: str) -> int:
+        raise StoreUnavailable(f"cannot count those of {tenant}")
+
+    class Objects(FolderObjects):
+        async def delete(self, key: str) -> None:
+            is_payload = key.startswith("payloads/")
+            if is_payload:
+                await offloading.submit("k", input=LARGE, tenant="a", id="late")
+            await super().delete(key)
+            if is_payload and away == "storage":
+                raise BackendFailed("no answer", maybe_done=True)
+            if is_payload:
+                monkeypatch.setattr(offloading.store.queries, "count", count)
+
+    archiver = Archiver(offloading.store, Objects(tmp_path), SETTINGS)
+    with pytest.raises(StoreUnavailable if away == "store" else BackendFailed):
+        await archiver.erase_tenant("a", by="ops")
+    assert await offloading.input("a=late") == LARGE
 
 
 async def test_after_an_erasure_each_payload_is_written_once(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.archive import open_archive, set_archive, unset_archive
-from holdfast.archive.archiver import ArchiverSettings
+from holdfast.archive.archiver import Archiver, ArchiverSettings
 from holdfast.archive.service import ArchiveService
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import ExecutionNotFound
@@ -67,3 +67,28 @@ async def test_it_begins_and_stops_with_the_setting(engine: Engine, tmp_path: Pa
             return not (await engine.list()).items
 
         await wait_for(forgotten, timeout_s=20)
+
+
+async def test_it_can_be_stopped_while_its_archiver_ends(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As at any other moment: the setting has just changed."""
+    began, ending = asyncio.Event(), asyncio.Event()
+
+    async def archive(_: Archiver) -> None:
+        try:
+            began.set()
+            await asyncio.Event().wait()
+        finally:
+            ending.set()
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(Archiver, "run", archive)
+    await set_archive(engine.store, f"file://{tmp_path / 'archive'}")
+    running = asyncio.create_task(ArchiveService(engine.store, SETTINGS, look_s=0.05).run())
+    await began.wait()
+    await unset_archive(engine.store)
+    await ending.wait()
+    running.cancel()
+    await asyncio.wait([running], timeout=5)
+    assert running.cancelled()

@@ -216,6 +216,45 @@ async def test_a_former_archive_that_is_gone_for_good_can_be_forgotten(
     await near.close()
 
 
+async def test_a_former_archive_without_credentials_stops_no_upload_and_no_sweep(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may have been removed with its last use; only what needs its files fails."""
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "gone.json"))
+    await engine.store.archives.set_url("gs://before")
+    await set_archive(engine.store, f"file://{tmp_path}/now")
+    near = Engine(engine.store)
+    await began(near)
+    file = await near.files.add(SESSION, "new.txt", sent(b"new"), LIMITS)
+    assert await near.files.sweep(time_of(file.id) + 2 * DAY_MS) == 0
+    assert await read(near, file.id) == b"new"
+    with pytest.raises(OutcomeUnknown, match=r"gs://before: .*gone\.json"):
+        await near.sessions.erase(SESSION)
+    await near.close()
+
+
+async def test_an_erasure_of_the_tenant_that_fails_is_finished_by_its_repetition(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """The storage did not answer: the session is still there, and says where its files are."""
+    now = FolderObjects(tmp_path)
+    await set_archive(engine.store, f"file://{tmp_path}")
+    await began(engine)
+    await engine.files.add(SESSION, "a.txt", sent(b"a"), LIMITS)
+    archiver = Archiver(engine.store, now)
+    delete = FolderObjects.delete
+
+    async def fail(self: FolderObjects, key: str) -> None:
+        if key.startswith("files/"):
+            raise BackendFailed("no answer", maybe_done=True)
+        await delete(self, key)
+
+    with mock.patch.object(FolderObjects, "delete", fail), pytest.raises(BackendFailed):
+        await archiver.erase_tenant("default", by="ann")
+    proof = await archiver.erase_tenant("default", by="ann")
+    assert (proof.sessions, await objects_in(now)) == (1, [])
+
+
 async def test_with_a_codec_name_and_content_are_sealed(
     store: Store, place: StoreObjects | FolderObjects
 ) -> None:

@@ -19,7 +19,7 @@ from holdfast.errors import (
 )
 from holdfast.fencing import FencedManifest, Leases, LeaseState, Token, WriterLease, paths
 from holdfast.fencing.memory import MemoryObjects
-from holdfast.model.writer_leases import LARGEST
+from holdfast.model.writer_leases import LARGEST, Version
 from holdfast.testing.polling import wait_for
 from tests.support.leases import KEY, LEGACY, ask, write_lease
 from tests.support.objects import FakeTimes, Fault, FaultyObjects
@@ -465,3 +465,35 @@ async def test_a_contender_that_tries_again_and_again_gets_a_dead_holders_lease(
     assert not await attempt()
     times.now_ms += 100_000
     assert await attempt()
+
+
+class StuckOnce(MemoryObjects):
+    """An object storage of which one write of a lease hangs, also when it is cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached, self.cancelled = asyncio.Event(), asyncio.Event()
+
+    async def put_if_version(self, key: str, body: bytes, version: Version) -> Version:
+        """Replace this version."""
+        if key == paths.lease(KEY) and not self.reached.is_set():
+            self.reached.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.cancelled.set()
+                await asyncio.Event().wait()
+        return await super().put_if_version(key, body, version)
+
+
+async def test_a_release_that_is_cancelled_ends_as_cancelled() -> None:
+    """Whoever released it would go on otherwise, and what waits for its end would wait for ever."""
+    objects = StuckOnce()
+    lease = WriterLease(objects, KEY, holder="a", ttl_ms=60_000, times=FakeTimes())
+    await lease.acquire()
+    await objects.reached.wait()
+    releasing = asyncio.create_task(lease.release())
+    await objects.cancelled.wait()
+    releasing.cancel()
+    await asyncio.wait([releasing])
+    assert releasing.cancelled()

@@ -393,14 +393,17 @@ async def test_a_cancellation_that_was_our_own_is_a_success() -> None:
     assert calls == 2
 
 
+@pytest.mark.parametrize("said", [False, True])
 @pytest.mark.parametrize("verb", ["replay", "revoke_lease"])
-async def test_what_must_not_happen_twice_is_sent_once(verb: str) -> None:
-    """The caller learns that it may have happened."""
+async def test_what_must_not_happen_twice_is_sent_once(verb: str, said: bool) -> None:
+    """The caller learns that it may have happened: no answer came, or the server does not know."""
     calls = 0
 
     def answer(request: httpx.Request) -> httpx.Response:
         nonlocal calls
         calls += 1
+        if said:
+            return problem(503, "outcome_unknown")
         raise Lost
 
     async with client_of(answer) as client:

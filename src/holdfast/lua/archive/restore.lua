@@ -32,12 +32,6 @@ local function read(args)
   return rec, sections
 end
 
---- Whether a newer graph has the id of the one that an execution was a member of, and does not list it.
-local function is_strange(tag, id, graph)
-  if server.call('EXISTS', keys.graph(tag, graph)) == 0 then return false end
-  return not server.call('ZSCORE', keys.graph_members(tag, graph), id)
-end
-
 local function run(tag, args)
   local id, archived = args[1], args[2]
   local now = clock.now(tag)
@@ -48,7 +42,8 @@ local function run(tag, args)
 
   rec.due = tostring(now + tonumber(rec.keep or settings.keep(tag, rec.tenant, rec.state)))
   rec.archived = archived == '1' and (rec.replays or '0') or nil
-  if rec.graph and is_strange(tag, id, rec.graph) then
+  -- It comes back alone: a newer graph may have the id of its own now, or get it later.
+  if rec.graph and not server.call('ZSCORE', keys.graph_members(tag, rec.graph), id) then
     for _, name in ipairs(members.OWN) do rec[name] = nil end
   end
   archive.restore(tag, id, rec, sections, now)

@@ -37,10 +37,12 @@ def place_of(view: View, child: str, record: Record) -> Iterator[Entry]:
 
 
 def parent_entries(view: View, parent: str) -> Iterator[Entry]:
-    """Return the timer of an ended parent, which cancels its bound children."""
-    if has_ended(view.execution(parent)):
-        unbound = not view.has(f"bonds:{parent}")
-        yield Entry("timers", b"o:" + parent.encode(), optional=unbound, default=0.0)
+    """Return the timer of an ended parent, which cancels its bound children.
+
+    It may be replayed before the timer has fired.
+    """
+    needed = has_ended(view.execution(parent)) and view.has(f"bonds:{parent}")
+    yield Entry("timers", b"o:" + parent.encode(), optional=not needed, default=0.0)
 
 
 def parent_drifts(view: View, parent: str) -> Iterator[Drift]:

@@ -19,6 +19,11 @@ function requeue.restart(tag, id, rec, now)
     changes[#changes + 1] = 'deadline'
     changes[#changes + 1] = now + tonumber(rec.deadline_span)
   end
+  -- Children of the earlier run, which a timer has yet to cancel.
+  if server.call('EXISTS', keys.bonds(tag, id)) == 1 then
+    changes[#changes + 1] = 'bonds'
+    changes[#changes + 1] = 1
+  end
   return changes
 end
 
