@@ -5,7 +5,9 @@ A version is the value that the service compares: the ETag, or Google's generati
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -21,6 +23,10 @@ from holdfast.fencing.objects import Entry, Stored
 from holdfast.model.writer_leases import Version
 
 T = TypeVar("T")
+
+#: A thread of obstore uses Python for a moment after it has handed over an answer. If the
+#: interpreter ends in that moment, it aborts the process.
+atexit.register(time.sleep, 0.05)
 
 #: A request that hangs must end before the lease does.
 REQUEST_TIMEOUT_S = 5.0
