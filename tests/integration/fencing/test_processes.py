@@ -124,7 +124,5 @@ asyncio.run(main())
 def test_a_process_ends_well_right_after_its_last_request() -> None:
     """Threads of the library that still use Python would abort it, one time in four."""
     for _ in range(4):
-        running = [
-            subprocess.Popen([sys.executable, "-c", _ASKS_ONCE], cwd=ROOT) for _ in range(4)
-        ]
+        running = [subprocess.Popen([sys.executable, "-c", _ASKS_ONCE], cwd=ROOT) for _ in range(4)]
         assert [process.wait(timeout=40) for process in running] == [0] * 4
