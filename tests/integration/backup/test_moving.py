@@ -33,7 +33,7 @@ def nodes() -> Iterator[list[TestServer]]:
 
 def _command(node: TestServer, *args: str | int) -> Any:
     with node.raw() as client:
-        return client.execute_command("CLUSTER", *args)  # type: ignore[no-untyped-call]
+        return client.execute_command("CLUSTER", *args)
 
 
 async def _moves(nodes: Sequence[TestServer], slot: int) -> None:
@@ -53,7 +53,7 @@ async def _moves(nodes: Sequence[TestServer], slot: int) -> None:
     with source.raw() as client:
         while keys := _command(source, "GETKEYSINSLOT", slot, 100):
             place = ("127.0.0.1", fresh.port, "", "0", "5000")
-            client.execute_command("MIGRATE", *place, "KEYS", *keys)  # type: ignore[no-untyped-call]
+            client.execute_command("MIGRATE", *place, "KEYS", *keys)
     for node in (fresh, source):
         _command(node, "SETSLOT", slot, "NODE", there)
 
