@@ -19,7 +19,7 @@ from obstore.store import from_url
 
 from holdfast.errors import BackendFailed, BackendUnfit
 from holdfast.fencing.memory import conflict
-from holdfast.fencing.objects import Entry, Stored
+from holdfast.fencing.objects import REQUEST_TIMEOUT_S, Entry, Stored
 from holdfast.model.writer_leases import Version
 
 T = TypeVar("T")
@@ -27,9 +27,6 @@ T = TypeVar("T")
 #: A thread of obstore uses Python for a moment after it has handed over an answer. If the
 #: interpreter ends in that moment, it aborts the process.
 atexit.register(time.sleep, 0.05)
-
-#: A request that hangs must end before the lease does.
-REQUEST_TIMEOUT_S = 5.0
 
 _MISSING = (FileNotFoundError, exceptions.NotFoundError)
 _CONFLICTS = (exceptions.AlreadyExistsError, exceptions.PreconditionError)
@@ -60,7 +57,7 @@ class RemoteObjects:
             retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=request_timeout_s)},
             client_options={
                 "timeout": timedelta(seconds=request_timeout_s),
-                "connect_timeout": timedelta(seconds=request_timeout_s),
+                "connect_timeout": timedelta(seconds=min(request_timeout_s, REQUEST_TIMEOUT_S)),
                 "allow_http": plain_http,
             },
             **(options or {}),
