@@ -156,7 +156,9 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
 
 
 def _tell(made: Manifest, what: str, *, as_json: bool) -> None:
-    counted = ", ".join(f"{number:,} {noun}" for noun, number in made.counts.items())
+    counted = ", ".join(
+        output.count(number, noun.removesuffix("s")) for noun, number in made.counts.items()
+    )
     size = sum(part.bytes for part in made.parts)
     text = f"{what} {made.name}: {output.count(made.keys, 'key')}, {size:,} bytes"
     output.answer(made, f"{text} ({counted})" if counted else text, as_json=as_json)
