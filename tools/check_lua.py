@@ -38,6 +38,7 @@ BUILTINS = frozenset(
         "select",
         "type",
         "error",
+        "pcall",
     }
 )
 FORBIDDEN = (

@@ -36,6 +36,9 @@ def test_a_store_moves_to_another_folder(tmp_path: Path) -> None:
     code, shown = run(tmp_path, "show", submitted["id"], "--store", f"embedded://{two}")
     assert (code, submitted["id"] in json.dumps(shown)) == (0, True)
     assert run(tmp_path, *call, keys=keys)[0] != 0
+    call = ("restore", place, "--force", "--store", f"embedded://{two}")
+    told = holdfast(*call, folder=tmp_path, **{KEYS_VARIABLE: keys}).stdout
+    assert told.endswith(" bytes (1 execution)\n")
 
 
 def test_a_store_goes_back_to_a_time(tmp_path: Path) -> None:

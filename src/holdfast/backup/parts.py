@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import zlib
 from collections.abc import Sequence
@@ -19,6 +20,13 @@ Row = tuple[bytes, int, bytes]
 #: Parts are about as large, before they are compressed.
 BYTES = 8 << 20
 _LEVEL = 1
+#: What ends a value as the server dumps it: the version of its format, and a checksum.
+_VERSION_AT, _CHECKSUM_AT = -10, -8
+#: The format of Valkey 8. Newer servers use a newer one only for the types that it lacks.
+_OLDEST_FORMAT = 11
+_LAST_TYPE = 21
+#: The polynomial of the checksum, with its bits reversed.
+_POLYNOMIAL = 0x95AC9329AC4BC9B5
 _decode = msgspec.msgpack.Decoder(list[tuple[bytes, int, bytes]]).decode
 
 
@@ -57,6 +65,33 @@ def rows_of(
     except (zlib.error, msgspec.MsgspecError) as error:
         message = f"{part.name} of backup {name} cannot be read"
         raise PayloadUnreadable(message) from error
+
+
+def portable(value: bytes) -> bytes:
+    """Return a dumped value that Valkey 8 and newer read: a server refuses those of newer ones.
+
+    The server that a backup reads is that of the package, however old the original is. Values of
+    types that Valkey 8 lacks stay as they are.
+    """
+    made = int.from_bytes(value[_VERSION_AT:_CHECKSUM_AT], "little")
+    if made <= _OLDEST_FORMAT or value[0] > _LAST_TYPE:
+        return value
+    # The checksum begins with 0 and inverts nothing, so what changes in it depends on nothing but
+    # what changes in the value.
+    changed = (made ^ _OLDEST_FORMAT).to_bytes(2, "little")
+    checksum = int.from_bytes(value[_CHECKSUM_AT:], "little") ^ _crc64(changed)
+    version = _OLDEST_FORMAT.to_bytes(2, "little")
+    return value[:_VERSION_AT] + version + checksum.to_bytes(8, "little")
+
+
+@functools.cache
+def _crc64(data: bytes) -> int:
+    crc = 0
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (_POLYNOMIAL if crc & 1 else 0)
+    return crc
 
 
 def _about(name: str, part: str) -> bytes:

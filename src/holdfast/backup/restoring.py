@@ -197,4 +197,4 @@ async def _servers(client: Client) -> set[str]:
 
 
 def _command(key: bytes, expires_at: int, value: bytes) -> tuple[str | bytes, ...]:
-    return ("RESTORE", key, str(expires_at), value, "REPLACE", "ABSTTL")
+    return ("RESTORE", key, str(expires_at), parts.portable(value), "REPLACE", "ABSTTL")

@@ -30,6 +30,8 @@ T = TypeVar("T")
 Advance = Callable[[str, int], None]
 
 _LISTED = "512"
+#: How many values are asked for at once: each may be as large as a payload.
+_AT_ONCE = 32
 #: When a key expires that does not exist.
 _GONE = -2
 #: What a key of a family is counted as.
@@ -109,9 +111,9 @@ class _Taking:
         rows: list[Row] = []
         size = 0
         for copy in copies:
-            async for some in self._rows(copy):
-                rows += some
-                size += sum(len(key) + len(value) for key, _, value in some)
+            async for row in self._rows(copy):
+                rows.append(row)
+                size += len(row[0]) + len(row[2])
                 if size >= parts.BYTES:
                     await self._write(rows)
                     rows, size = [], 0
@@ -163,8 +165,8 @@ class _Taking:
         writing = self._writing = asyncio.ensure_future(work)
         return await asyncio.shield(writing)
 
-    async def _rows(self, copy: Node) -> AsyncIterator[list[Row]]:
-        """Return the keys of the store with their values, some at a time."""
+    async def _rows(self, copy: Node) -> AsyncIterator[Row]:
+        """Return the keys of the store with their values."""
         cursor, seen = b"0", set[bytes]()
         while True:
             command = ("SCAN", cursor, "MATCH", f"{self._store.prefix}:{{*", "COUNT", _LISTED)
@@ -172,26 +174,29 @@ class _Taking:
             # A scan may return a key twice.
             keys = [key for key in names if key not in seen]
             seen.update(keys)
-            values = await asyncio.gather(*(copy.call(("DUMP", key)) for key in keys))
-            ends = await asyncio.gather(*(copy.call(("PEXPIRETIME", key)) for key in keys))
-            rows = zip(keys, ends, values, strict=True)
-            # What has expired since is gone; -2 says that it was between the two commands.
-            found = [
-                (key, max(0, end), value)
-                for key, end, value in rows
-                if value is not None and end != _GONE
-            ]
-            self._count(found)
-            yield found
+            for start in range(0, len(keys), _AT_ONCE):
+                for row in await _read(copy, keys[start : start + _AT_ONCE]):
+                    self._count(row[0])
+                    yield row
             if cursor == b"0":
                 return
 
-    def _count(self, rows: Sequence[Row]) -> None:
-        self._keys += len(rows)
-        for key, _, _ in rows:
-            family = key.partition(b"}:")[2].partition(b":")[0]
-            if family in _NOUNS:
-                self._counts[_NOUNS[family]] += 1
+    def _count(self, key: bytes) -> None:
+        self._keys += 1
+        family = key.partition(b"}:")[2].partition(b":")[0]
+        if family in _NOUNS:
+            self._counts[_NOUNS[family]] += 1
+
+
+async def _read(copy: Node, keys: Sequence[bytes]) -> list[Row]:
+    """Return some keys with their values."""
+    values = await asyncio.gather(*(copy.call(("DUMP", key)) for key in keys))
+    ends = await asyncio.gather(*(copy.call(("PEXPIRETIME", key)) for key in keys))
+    rows = zip(keys, ends, values, strict=True)
+    # What has expired since is gone; -2 says that it was between the two commands.
+    return [
+        (key, max(0, end), value) for key, end, value in rows if value is not None and end != _GONE
+    ]
 
 
 def _was_refused(write: asyncio.Future[Any]) -> bool:

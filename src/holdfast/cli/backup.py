@@ -19,6 +19,10 @@ from holdfast.model import codec as codecs
 if TYPE_CHECKING:
     from holdfast.backup.manifest import Manifest
     from holdfast.engine import Engine
+    from holdfast.fencing.objects import ObjectStore
+
+#: A lease is not at stake, and a request carries about 8 MiB.
+_REQUEST_TIMEOUT_S = 60.0
 
 PlaceArgument = Annotated[
     str,
@@ -84,22 +88,28 @@ def restore(
     _tell(made, "restored", as_json=as_json)
 
 
-async def _take(engine: Engine, url: str, name: str | None, codec: codecs.Codec | None) -> Manifest:
-    from holdfast.backup import take
+def objects_at(url: str) -> ObjectStore:
+    """Return where backups are; its requests carry whole parts, also over slow lines."""
     from holdfast.fencing import urls
 
+    return urls.parse(url, request_timeout_s=_REQUEST_TIMEOUT_S)
+
+
+async def _take(engine: Engine, url: str, name: str | None, codec: codecs.Codec | None) -> Manifest:
+    from holdfast.backup import take
+
+    objects = objects_at(url)
     with _progress() as advance:
-        return await take(engine.store, urls.parse(url), name=name, codec=codec, advance=advance)
+        return await take(engine.store, objects, name=name, codec=codec, advance=advance)
 
 
 async def _restore(
     text: str, url: str, name: str | None, *, force: bool, unsealed: bool
 ) -> Manifest:
     from holdfast.backup import latest, restore
-    from holdfast.fencing import urls
     from holdfast.store.store import connected
 
-    objects = urls.parse(url)
+    objects = objects_at(url)
     chosen = name or await latest(objects)
     with _progress() as advance:
         async with connected(opening.parse_store(text), opening.store_settings()) as (
@@ -146,7 +156,9 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
 
 
 def _tell(made: Manifest, what: str, *, as_json: bool) -> None:
-    counted = ", ".join(f"{number:,} {noun}" for noun, number in made.counts.items())
+    counted = ", ".join(
+        output.count(number, noun.removesuffix("s")) for noun, number in made.counts.items()
+    )
     size = sum(part.bytes for part in made.parts)
     text = f"{what} {made.name}: {output.count(made.keys, 'key')}, {size:,} bytes"
     output.answer(made, f"{text} ({counted})" if counted else text, as_json=as_json)

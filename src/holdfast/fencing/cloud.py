@@ -5,7 +5,9 @@ A version is the value that the service compares: the ETag, or Google's generati
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from datetime import timedelta
 from functools import cached_property
@@ -18,13 +20,14 @@ from obstore.store import from_url
 
 from holdfast.errors import BackendFailed, BackendUnfit
 from holdfast.fencing.memory import conflict
-from holdfast.fencing.objects import Entry, Stored
+from holdfast.fencing.objects import REQUEST_TIMEOUT_S, Entry, Stored
 from holdfast.model.writer_leases import Version
 
 T = TypeVar("T")
 
-#: A request that hangs must end before the lease does.
-REQUEST_TIMEOUT_S = 5.0
+#: A thread of obstore uses Python for a moment after it has handed over an answer. If the
+#: interpreter ends in that moment, it aborts the process.
+atexit.register(time.sleep, 0.05)
 
 _MISSING = (FileNotFoundError, exceptions.NotFoundError)
 _CONFLICTS = (exceptions.AlreadyExistsError, exceptions.PreconditionError)
@@ -62,7 +65,7 @@ class RemoteObjects:
                 retry_config={"max_retries": 0, "retry_timeout": self._timeout},
                 client_options={
                     "timeout": self._timeout,
-                    "connect_timeout": self._timeout,
+                    "connect_timeout": min(self._timeout, timedelta(seconds=REQUEST_TIMEOUT_S)),
                     "allow_http": plain_http,
                 },
                 **self._options,

@@ -150,11 +150,12 @@ class FolderObjects:
         if not folder.is_dir():
             return []
         found = []
-        for path in folder.rglob("*"):
-            key = path.relative_to(self._objects).as_posix()
-            with contextlib.suppress(FileNotFoundError):
-                if key.startswith(prefix) and path.is_file():
-                    found.append(Entry(key, path.stat().st_size - _HEAD_BYTES))
+        for place, _, names in os.walk(folder, onerror=_unless_gone):
+            for path in (Path(place, name) for name in names):
+                key = path.relative_to(self._objects).as_posix()
+                with contextlib.suppress(FileNotFoundError):
+                    if key.startswith(prefix) and path.is_file():
+                        found.append(Entry(key, path.stat().st_size - _HEAD_BYTES))
         return sorted(found, key=lambda entry: entry.key)
 
     @contextlib.contextmanager
@@ -177,6 +178,12 @@ class FolderObjects:
                         raise
                 time.sleep(_LOCK_LOOK_S)
             yield
+
+
+def _unless_gone(error: OSError) -> None:
+    """Raise an error of listing a folder: what it holds would be missing unnoticed."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _sync_folder(folder: Path) -> None:

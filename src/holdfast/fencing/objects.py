@@ -12,6 +12,9 @@ from typing import Protocol, runtime_checkable
 
 from holdfast.model.writer_leases import Version
 
+#: A request that hangs must end before the lease does.
+REQUEST_TIMEOUT_S = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:

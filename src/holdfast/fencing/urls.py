@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from holdfast.errors import InvalidInput
 from holdfast.fencing.folder import FolderObjects
 from holdfast.fencing.memory import MemoryObjects
-from holdfast.fencing.objects import ObjectStore
+from holdfast.fencing.objects import REQUEST_TIMEOUT_S, ObjectStore
 from holdfast.fencing.probe import require_fit
 from holdfast.model import checks
 
@@ -32,7 +32,7 @@ _REMOTE = {
 }
 
 
-def parse(url: str) -> ObjectStore:
+def parse(url: str, *, request_timeout_s: float = REQUEST_TIMEOUT_S) -> ObjectStore:
     """Return the object store of a URL, without checking that it exists."""
     text = checks.text("objects", url, _LONGEST, empty=False)
     parts = urlsplit(text)
@@ -49,10 +49,13 @@ def parse(url: str) -> ObjectStore:
         _refuse("must not contain credentials: set them in the environment")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     checks.known_fields("objects", options, _REMOTE[parts.scheme])
-    return _remote(parts.scheme, f"{parts.scheme}://{parts.netloc}{parts.path}", options)
+    place = f"{parts.scheme}://{parts.netloc}{parts.path}"
+    return _remote(parts.scheme, place, options, request_timeout_s)
 
 
-def _remote(scheme: str, url: str, options: Mapping[str, Any]) -> ObjectStore:
+def _remote(
+    scheme: str, url: str, options: Mapping[str, Any], request_timeout_s: float
+) -> ObjectStore:
     from holdfast.fencing.cloud import RemoteObjects  # noqa: PLC0415 - loads the services
 
     settings = dict(options)
@@ -61,7 +64,7 @@ def _remote(scheme: str, url: str, options: Mapping[str, Any]) -> ObjectStore:
         if endpoint:
             settings["endpoint"] = endpoint
         settings.setdefault("region", os.environ.get("AWS_REGION", "us-east-1"))
-    return RemoteObjects(url, options=settings)
+    return RemoteObjects(url, options=settings, request_timeout_s=request_timeout_s)
 
 
 def _refuse(problem: str) -> None:

@@ -165,7 +165,7 @@ async def _servers(client: Client, url: StoreUrl) -> list[Finding]:
     return [
         *_kinds(infos, facts, cluster=client.cluster),
         _worst(durable),
-        findings.replication(facts, settings[0], url),
+        findings.replication(facts, settings, url),
         _worst(memory),
         findings.clock(await _skews_ms(client)),
     ]

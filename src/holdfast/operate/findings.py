@@ -54,20 +54,22 @@ def durability(settings: Facts | None, ack: Ack | None = None) -> Finding:
     return warning(check, text, "CONFIG SET appendfsync everysec, or always")
 
 
-def replication(servers: Sequence[Facts], settings: Facts | None, url: StoreUrl) -> Finding:
+def replication(
+    servers: Sequence[Facts], settings: Sequence[Facts | None], url: StoreUrl
+) -> Finding:
     """Report whether a primary that dies has a successor, and whether that has everything."""
     check = "replication"
     replicas = [int(facts.get("connected_slaves", 0)) for facts in servers]
-    least = (settings or {}).get("min-replicas-to-write", "unknown")
+    least = min((one or {}).get("min-replicas-to-write", "unknown") for one in settings)
     wanted = url.ack.replicas if url.ack else 0
     if url.path is not None:
         return ok(check, "an embedded server, without replicas")
-    text = f"one server with {replicas[0]} replicas, "
+    text = f"one server with {_replicas(replicas[0])}, "
     if url.cluster:
-        text = f"{min(replicas)} replicas or more for each of {len(servers)} primaries, "
+        text = f"{_replicas(min(replicas))} or more for each of {len(servers)} primaries, "
     text += f"min-replicas-to-write {least}" + (f", ack={url.ack}" if wanted else "")
     if min(replicas) < wanted:
-        return error(check, text, f"no call is acknowledged without {wanted} replicas: add some")
+        return error(check, text, f"no call is acknowledged without {_replicas(wanted)}: add some")
     if min(replicas) == 0:
         fix = "the data of a primary without a replica is gone if its disk is: add one"
         return warning(check, text, fix)
@@ -75,6 +77,10 @@ def replication(servers: Sequence[Facts], settings: Facts | None, url: StoreUrl)
         fix = "a failover may lose the last writes: use ack=replicas:1 in the store URL, or set it"
         return warning(check, text, fix)
     return ok(check, text)
+
+
+def _replicas(number: int) -> str:
+    return f"{number} replica{'' if number == 1 else 's'}"
 
 
 def memory(facts: Facts) -> Finding:

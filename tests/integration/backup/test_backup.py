@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import errno
 import hashlib
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -560,6 +562,25 @@ async def test_a_manifest_that_cannot_be_read_does_not_hide_other_backups(
     assert await latest(objects) == "good"
     for name in ("broken", "future", "timeless"):
         assert f"backup {name} is passed over" in caplog.text
+
+
+async def test_an_unreadable_folder_hides_no_backup(
+    single_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last one may be in it: an older one would be restored unnoticed."""
+    objects = _folder(tmp_path)
+    for name in ("older", "last"):
+        await take(single_store, objects, name=name)
+    scan = os.scandir
+
+    def denied(path: str | Path) -> object:
+        if Path(path).name == "last":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    with pytest.raises(BackendFailed, match="Permission denied"):
+        await latest(objects)
 
 
 async def test_a_copy_that_does_not_start_is_an_error(

@@ -10,9 +10,10 @@ import pytest
 
 from holdfast.backup import restore_at
 from holdfast.engine import Engine, open_engine
-from holdfast.errors import ExecutionNotFound, InvalidRecord, StoreIncompatible
+from holdfast.errors import ExecutionNotFound, InvalidRecord, StoreIncompatible, StoreUnavailable
 from holdfast.model.states import State
 from holdfast.operate.verify import verify
+from holdfast.store.valkey import aof
 from holdfast.testing.polling import wait_for
 
 
@@ -82,3 +83,18 @@ async def _check(folder: Path) -> None:
         assert not (await verify(engine.store)).left
         await finish(engine, "early")
         assert not (await verify(engine.store)).left
+
+
+def test_folders_that_cannot_be_used_are_clear_errors(tmp_path: Path) -> None:
+    """Of the source and of the target; no traceback."""
+    now = datetime.now(UTC)
+    (tmp_path / "file").write_text("")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / aof.MANIFEST).write_text("file appendonly.aof.1 seq 1 type i\n")
+    with pytest.raises(StoreUnavailable, match="cannot use the data folder"):
+        restore_at(source, tmp_path / "file" / "below", now)
+    for source in (tmp_path / "file", tmp_path / ("long" * 100)):
+        with pytest.raises(InvalidRecord, match="has no append-only files"):
+            restore_at(source, tmp_path / "new", now)
+    assert not (tmp_path / "new").exists()

@@ -103,3 +103,26 @@ def test_a_lease_in_the_store_and_a_damaged_one(tmp_path: Path) -> None:
     assert code == 0
     _, taken = holdfast("writer-lease", "acquire", "k", "--holder", "b", *at, folder=tmp_path)
     assert taken["token"] == {"term": 1, "generation": 10}
+
+
+_ASKS_ONCE = """
+import asyncio
+from holdfast.errors import BackendFailed
+from holdfast.fencing.cloud import RemoteObjects
+
+async def main():
+    options = {"endpoint": "http://127.0.0.1:1", "access_key_id": "a", "secret_access_key": "b"}
+    try:
+        await RemoteObjects("s3://bucket", options=options).get("a")
+    except BackendFailed:
+        pass
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_ends_well_right_after_its_last_request() -> None:
+    """Threads of the library that still use Python would abort it, one time in four."""
+    for _ in range(4):
+        running = [subprocess.Popen([sys.executable, "-c", _ASKS_ONCE], cwd=ROOT) for _ in range(4)]
+        assert [process.wait(timeout=40) for process in running] == [0] * 4

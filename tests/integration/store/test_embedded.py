@@ -241,6 +241,31 @@ async def test_a_folder_that_cannot_be_written_is_a_clear_error() -> None:
             pass
 
 
+async def test_a_configuration_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    """As in a folder that may only be read."""
+    (tmp_path / "valkey.new").mkdir()
+    with pytest.raises(StoreUnavailable, match="cannot be started"):
+        async with open_store(f"embedded://{tmp_path}"):
+            pass
+
+
+async def test_a_server_that_cannot_be_started_again_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on a disk that is full for a while: the server ends, and files cannot be written."""
+    async with open_engine(f"embedded://{tmp_path}") as engine:
+        made = await engine.submit("work")
+        (tmp_path / "valkey.new").mkdir()
+        os.kill(_pid(tmp_path), signal.SIGKILL)
+
+        async def failed() -> bool:
+            return "cannot be started" in caplog.text
+
+        await wait_for(failed)
+        (tmp_path / "valkey.new").rmdir()
+        assert (await engine.describe(made.id)).kind == "work"
+
+
 async def test_a_damaged_state_file_is_replaced(tmp_path: Path) -> None:
     """A half-written file of an earlier crash does not keep the store from starting."""
     async with open_engine(f"embedded://{tmp_path}") as engine:

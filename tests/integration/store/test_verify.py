@@ -341,3 +341,39 @@ async def test_a_removal_that_is_remembered_is_no_drift(store: Store) -> None:
     await make_quota(store)
     await store.quotas.delete("q")
     assert await verify(store) == []
+
+
+async def test_what_nobody_can_read_hides_nothing_else(filled: Store) -> None:
+    """Damage by hand or by a disk is reported and left alone; all else is verified and repaired."""
+    tag = filled.tag_of(await create_one(filled, id="sound"))
+    quota = await make_quota(filled, "damaged")
+    held = f"{filled.quota_tag(quota)}:held:{quota}"
+    for command in (
+        ("SET", f"{tag}:".encode() + b"\xff", "1"),
+        ("SET", f"{tag}:x:damaged", "nonsense"),
+        ("SET", f"{tag}:c:default|default|work|waiting", "no index"),
+        ("HSET", held, b"\xff", "1"),
+        ("HSET", held, "gone", "1"),
+        ("HSET", held, "sound", "many"),
+        ("ZADD", f"{tag}:q:default|work||default", "5", "ghost"),
+    ):
+        await filled.client.call(command)
+    found = await verify(filled)
+    fixed = await verify(filled, fix=True)
+    assert {one.drift for one in fixed} == {one.drift for one in found}
+    texts = {str(one.drift): one.repaired for one in fixed}
+    assert texts.pop(
+        "index q:default|work||default has the entry ghost, which nothing accounts for"
+    )
+    assert texts.pop("quota damaged: has the holder gone, which does not run under epoch 1")
+    assert not any(texts.values())
+    beginnings = (
+        "key b'\\xff' is of no known family",
+        "key x:damaged cannot be understood",
+        "index c:default|default|work|waiting is no zset",
+        "index c:default|default|work|waiting lacks the entry sound",
+        "quota damaged: has the holder b'\\xff', which cannot be understood",
+        "quota damaged: has the holder b'sound', which cannot be understood",
+    )
+    for beginning in beginnings:
+        assert any(text.startswith(beginning) for text in texts), beginning

@@ -72,3 +72,16 @@ async def test_the_digest_is_that_of_the_answers(store: Store) -> None:
     assert (await partition.read([MISSING]))[1] == before
     await store.client.call(("HSET", f"{tag}:x:gone", "state", "staged"))
     assert (await partition.read([MISSING]))[1] != before
+
+
+async def test_a_damaged_brief_is_read_as_the_string_that_it_is(store: Store) -> None:
+    """So that what is wrong with it can be reported."""
+    tag = store.tag_of("damaged")
+    await store.client.call(("SET", f"{tag}:x:damaged", "nonsense"))
+    reads: list[Read] = [
+        ("v", "x:damaged", b""),
+        ("m", "x:damaged", b"state"),
+        ("v", "s:damaged", b""),
+    ]
+    _, _, answers = await Partition(store.caller, tag).read(reads)
+    assert list(answers.values()) == [b"nonsense", None, None]

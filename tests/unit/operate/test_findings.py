@@ -49,8 +49,18 @@ def test_primaries_should_have_replicas(
 ) -> None:
     """The primary that is worst off counts."""
     servers = [{"connected_slaves": str(count)} for count in replicas]
-    found = findings.replication(servers, {"min-replicas-to-write": least}, urls.parse(url))
-    assert found.level is level
+    settings = [{"min-replicas-to-write": least}]
+    assert findings.replication(servers, settings, urls.parse(url)).level is level
+
+
+def test_the_primary_that_waits_for_no_replicas_counts() -> None:
+    """A failover of it loses writes, whatever the others do; replicas are counted in words."""
+    settings = [{"min-replicas-to-write": least} for least in ("1", "0")]
+    url = urls.parse("valkey-cluster://db")
+    found = findings.replication([{"connected_slaves": "1"}] * 2, settings, url)
+    assert found.level is WARNING
+    text = "1 replica or more for each of 2 primaries, min-replicas-to-write 0"
+    assert found.text == text
 
 
 def test_waiting_for_the_disk_makes_every_sync_safe() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 from pathlib import Path
 
 import pytest
@@ -124,3 +126,24 @@ def test_a_manifest_that_names_no_files_is_refused(tmp_path: Path, manifest: byt
     with pytest.raises(InvalidRecord, match="no append-only files"):
         aof.cut(source, tmp_path / "target", 200)
     assert not (tmp_path / "target").exists()
+
+
+def test_a_copy_that_breaks_off_is_no_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if nothing is removed, as when the process is killed; the next one succeeds."""
+    source, target = write(tmp_path / "source", DUMP, note(101) + ONE), tmp_path / "new" / "target"
+    copy = aof._copy
+
+    def full(path: Path, to: Path, size: int) -> None:
+        copy(path, to, size)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(aof, "_copy", full)
+        broken.setattr(shutil, "rmtree", lambda *_, **__: None)
+        with pytest.raises(InvalidRecord, match="No space left"):
+            aof.cut(source, target, 101)
+    assert not target.exists()
+    aof.cut(source, target, 101)
+    assert [path.name for path in target.parent.iterdir()] == ["target"]

@@ -141,6 +141,8 @@ def test_options_have_defaults() -> None:
         ("fsync=", "store.fsync"),
         ("partition=16", "store.partition"),
         ("Prefix=x", "store.Prefix"),
+        ("ack=disk&ack=disk", "store.ack"),
+        ("prefix=a&prefix=b", "store.prefix"),
     ],
 )
 def test_a_bad_option_is_refused_by_name(query: str, field: str) -> None:

@@ -39,18 +39,27 @@ class Cut:
 def cut(source: Path, target: Path, at_s: int) -> Cut:
     """Copy append-only files as they were at the end of a second, into a folder that is made.
 
-    Raises InvalidRecord if they do not say when commands came, or do not reach back so far.
+    Raises InvalidRecord if they do not say when commands came, or do not reach back so far, and
+    OSError if the folder cannot be made.
     """
     lines = _manifest(source)
-    target.mkdir(parents=True)
+    # A server takes a folder without its manifest for an empty store.
+    draft = target.with_name(f"{target.name}.new")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
     try:
-        return _cut(lines, source, target, at_s)
+        made = _cut(lines, source, draft, at_s)
+        draft.rename(target)
     except BaseException as error:
-        shutil.rmtree(target, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
         if isinstance(error, OSError):
-            message = f"{source} cannot be read: if its server has just rewritten it, try again"
-            raise InvalidRecord(f"{message} ({error})", name="") from error
+            message = (
+                f"{source} cannot be copied to {target}: {error}; "
+                "if its server has just rewritten it, try again"
+            )
+            raise InvalidRecord(message, name="") from error
         raise
+    return made
 
 
 def _cut(lines: list[tuple[str, str, bool]], source: Path, target: Path, at_s: int) -> Cut:

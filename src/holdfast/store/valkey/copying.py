@@ -27,9 +27,11 @@ from holdfast.store.valkey.urls import StoreUrl
 _START_S = 30.0
 _FREEZE_S = 10.0
 _POLL_S = 0.01
+#: The first column with slots in what a server knows of the cluster.
+_SLOTS_FROM = 8
 
 #: The server ends with this process, whatever ends it: then there is nothing more to read.
-_ATTENDED = '"$1" "$2" & read -r _; kill -9 $!; cd /; rm -rf "$3"'
+_ATTENDED = '"$1" "$2" & read -r _; kill -9 $! 2>/dev/null; cd /; rm -rf "$3"'
 
 #: Called with the number of bytes that were copied since the last call.
 Advance = Callable[[int], None]
@@ -48,9 +50,12 @@ async def frozen(client: Client, url: StoreUrl, advance: Advance) -> AsyncIterat
             for original, copy in zip(originals, copies, strict=True):
                 await _follow(copy, original, url)
             await asyncio.gather(*(_synced(copy, advance) for copy in copies))
-            await _freeze(originals, copies)
+            await _freeze(originals, copies, cluster=client.cluster)
         except CallFailed as failure:
             message = f"the store cannot be copied: {failure.text}"
+            if client.cluster:
+                # The server of a copy dies of a slot that its original imports.
+                message += "; if slots are moving, try again when they have arrived"
             raise StoreUnavailable(message) from failure
         yield copies
 
@@ -124,9 +129,9 @@ async def _synced(copy: Node, advance: Advance) -> None:
         await asyncio.sleep(_POLL_S * 5)
 
 
-async def _freeze(originals: Sequence[Node], copies: Sequence[Node]) -> None:
-    """Let all copies leave at one moment. One copy alone needs no pause of its original."""
-    if len(originals) == 1:
+async def _freeze(originals: Sequence[Node], copies: Sequence[Node], *, cluster: bool) -> None:
+    """Let all copies leave at one moment. A single server needs no pause."""
+    if not cluster:
         await copies[0].call(("REPLICAOF", "NO", "ONE"))
         return
     pause = ("CLIENT", "PAUSE", str(int(_FREEZE_S * 1000)), "WRITE")
@@ -136,11 +141,27 @@ async def _freeze(originals: Sequence[Node], copies: Sequence[Node]) -> None:
             for original, copy in zip(originals, copies, strict=True):
                 await _caught_up(original, copy)
             await asyncio.gather(*(copy.call(("REPLICAOF", "NO", "ONE")) for copy in copies))
+        await _require_all_slots(originals)
     except TimeoutError as error:
         message = "the store cannot be copied: the copies did not catch up in time"
         raise StoreUnavailable(message) from error
     finally:
         await asyncio.gather(*(original.call(("CLIENT", "UNPAUSE")) for original in originals))
+
+
+async def _require_all_slots(originals: Sequence[Node]) -> None:
+    """Raise StoreUnavailable if other servers have slots: there are no copies of those."""
+    tables = await asyncio.gather(*(original.call(("CLUSTER", "NODES")) for original in originals))
+    rows = [line.split() for table in tables for line in table.decode().splitlines()]
+    copied = {row[0] for row in rows if "myself" in row[2].split(",")}
+    having = {row[0] for row in rows if row[_SLOTS_FROM:]}
+    # A slot that is about to move, key by key, is shown with the other server.
+    if not having <= copied or any("[" in text for row in rows for text in row[_SLOTS_FROM:]):
+        message = (
+            "the store cannot be copied: slots of the cluster have moved or are moving, or another "
+            "server has taken over; try again when the cluster is at rest"
+        )
+        raise StoreUnavailable(message)
 
 
 async def _caught_up(original: Node, copy: Node) -> None:

@@ -134,7 +134,12 @@ class EmbeddedServer:
         if not self.port or not is_free(self.port):
             self.port = free_port()
         self.password = self.password or secrets.token_urlsafe(24)
-        self._write_state(self._spawn())
+        try:
+            self._write_state(self._spawn())
+        except OSError as error:
+            # As on a full disk: `_watch` tries again.
+            message = f"the embedded server of {self.folder} cannot be started: {error}"
+            raise StoreUnavailable(message) from error
         await self._wait_ready()
 
     def _spawn(self) -> int:

@@ -117,8 +117,13 @@ def _address(text: str, *, cluster: bool) -> tuple[str, int]:
 
 def _options(query: str, *, embedded: bool) -> dict[str, Any]:
     allowed = {"partitions", "prefix", "ack"} | ({"fsync"} if embedded else set())
-    values = dict(parse_qsl(query, keep_blank_values=True))
+    pairs = parse_qsl(query, keep_blank_values=True)
+    values = dict(pairs)
     checks.known_fields("store", values, allowed)
+    for name in values:
+        if [given for given, _ in pairs].count(name) > 1:
+            message = f"store.{name}: given more than once, and only one would count"
+            raise InvalidInput(message, field=f"store.{name}")
     options: dict[str, Any] = {}
     if "partitions" in values:
         text = values["partitions"]

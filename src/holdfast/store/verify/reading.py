@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.errors import StoreFault
 from holdfast.store.valkey.call import Caller
 from holdfast.store.verify import checking
 from holdfast.store.verify.drifts import Drift, Kind
@@ -13,6 +14,8 @@ from holdfast.store.verify.view import Missing, Read, Snapshot, View
 
 #: A check that wants to read more after this many rounds is wrong.
 _MOST_ROUNDS = 40
+#: What a check raises that does not understand what it reads.
+UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, IndexError)
 #: How often a repair is tried while other calls change what it is about.
 _TRIES = 8
 
@@ -95,9 +98,8 @@ class Partition:
             return list(item.check(view, self.scope))
         except Missing:
             return []
-        except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
-            text = f"cannot be understood ({type(error).__name__}: {error})"
-            return [Drift(Kind.RECORD, f"key {item.key}", text)]
+        except UNREADABLE as error:
+            return [Drift(Kind.RECORD, f"key {item.key}", not_understood(error))]
 
     async def _repair(self, moment: _Moment, drifts: Sequence[Drift]) -> bool:
         """Write repairs if nothing has changed since; returns whether."""
@@ -106,8 +108,17 @@ class Partition:
         for drift in drifts:
             for repair in drift.repairs:
                 args += [str(len(repair)), *repair]
-        (answer,) = await self._caller.write("hf_verify_mend", self.tag, *args)
+        try:
+            (answer,) = await self._caller.write("hf_verify_mend", self.tag, *args)
+        except StoreFault:
+            # A key is not of the type that a repair needs.
+            return False
         return bool(answer == b"mended")
+
+
+def not_understood(error: Exception) -> str:
+    """Return the end of a sentence about what cannot be read."""
+    return f"cannot be understood ({type(error).__name__}: {error})"
 
 
 def _pairs(flat: list[Any]) -> Iterator[tuple[Any, Any]]:

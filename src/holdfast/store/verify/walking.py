@@ -18,7 +18,7 @@ from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.verify import checking
 from holdfast.store.verify.drifts import Drift, Kind
 from holdfast.store.verify.holders import Holders
-from holdfast.store.verify.reading import Item, Partition
+from holdfast.store.verify.reading import UNREADABLE, Item, Partition, not_understood
 
 T = TypeVar("T")
 
@@ -68,6 +68,8 @@ class Walk:
         self._holders = Holders(store.caller, store.tag_of)
         self._counts = False
         self._passes = 0
+        #: Indexes of another type, which cannot be listed.
+        self._misfits: list[Found] = []
         #: What was checked, in the first pass.
         self.keys = 0
         self.entries = 0
@@ -102,15 +104,19 @@ class Walk:
     async def _pass(self) -> list[Found]:
         self._passes += 1
         found: list[Found] = []
-        async for tag, keys in self._slices():
-            self.keys += len(keys)
+        async for tag, names in self._slices():
+            self.keys += len(names)
             partition = Partition(self._store.caller, tag)
+            keys = [name.decode() for name in names if _is_text(name)]
+            found += [Found(tag, _unknown(name)) for name in names if not _is_text(name)]
             async for items in self._items(partition, keys):
                 found += await self._check(partition, items)
             for key in keys:
                 if key.startswith("held:"):
                     found += await self._check_holders(partition, key)
-            self._advance(len(keys))
+            found += self._misfits
+            self._misfits = []
+            self._advance(len(names))
         return found
 
     async def _check(self, partition: Partition, items: Sequence[Item]) -> list[Found]:
@@ -128,7 +134,13 @@ class Walk:
         found: list[Found] = []
         async for members in self._members(partition.tag, key, "hash"):
             for execution, epoch in members:
-                drift = await self._holders.check(partition, key, execution, epoch)
+                try:
+                    drift = await self._holders.check(partition, key, execution, epoch)
+                except UNREADABLE as error:
+                    text = f"has the holder {execution!r}, which {not_understood(error)}"
+                    about = f"quota {key.partition(':')[2]}:"
+                    found.append(Found(partition.tag, Drift(Kind.RECORD, about, text)))
+                    continue
                 if drift is not None:
                     repaired = self._fix and await self._holders.mend(
                         partition, key, execution, epoch
@@ -136,7 +148,7 @@ class Walk:
                     found.append(Found(partition.tag, drift, repaired=repaired))
         return found
 
-    async def _slices(self) -> AsyncIterator[tuple[str, list[str]]]:
+    async def _slices(self) -> AsyncIterator[tuple[str, list[bytes]]]:
         """Return the keys of the store, some of one partition at a time."""
         pattern = f"{self._store.prefix}:{{*"
         for server in self._store.client.primaries():
@@ -144,10 +156,10 @@ class Walk:
             while True:
                 command = ("SCAN", cursor, "MATCH", pattern, "COUNT", _LISTED)
                 cursor, names = await server.call(command)
-                by_tag: dict[str, list[str]] = defaultdict(list)
+                by_tag: dict[str, list[bytes]] = defaultdict(list)
                 for name in names:
-                    tag, _, key = name.decode().partition("}:")
-                    by_tag[tag + "}"].append(key)
+                    tag, _, key = name.partition(b"}:")
+                    by_tag[tag.decode(errors="replace") + "}"].append(key)
                 for tag, keys in by_tag.items():
                     yield tag, keys
                 if cursor == b"0":
@@ -173,11 +185,30 @@ class Walk:
         cursor = b"0"
         while True:
             command = (_SCAN[kind], f"{tag}:{key}", cursor, "COUNT", _LISTED)
-            cursor, flat = await self._store.client.call(command)
+            try:
+                cursor, flat = await self._store.client.call(command)
+            except CallFailed as failure:
+                if not failure.text.startswith("WRONGTYPE"):
+                    raise
+                drift = Drift(Kind.RECORD, f"index {key}", f"is no {kind}")
+                self._misfits.append(Found(tag, drift))
+                return
             width = _WIDTH[kind]
             yield list(zip(flat[::width], flat[width - 1 :: width], strict=True))
             if cursor == b"0":
                 return
+
+
+def _is_text(name: bytes) -> bool:
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _unknown(name: bytes) -> Drift:
+    return Drift(Kind.UNKNOWN, f"key {name!r}", "is of no known family")
 
 
 def _sliced(things: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -29,13 +29,8 @@ local ACT = {
   n = function(key, kind) return server.call(SIZE[kind], key) end,
 }
 
---- What a brief has of the hash at a key, as names and values: of the record, or of the steps in it. Nil if there
---- is no brief, or no steps.
-local function folded(tag, part, kind)
-  local family, id = part:match('^([xs]):(.*)$')
-  if kind ~= (family == 'x' and 'string' or family and 'none') then return nil end
-  local text = server.call('MGET', tag .. ':x:' .. id)[1]
-  if not text then return nil end
+--- What a brief has of a hash, as names and values: of the record, or of the steps in it, which may be nil.
+local function unfolded(text, family)
   local rec, flat = brief.read(text)
   local payloads = brief.folded(rec).payloads
   if family == 's' then return payloads.steps end
@@ -45,6 +40,17 @@ local function folded(tag, part, kind)
     flat[#flat + 1] = bytes
   end
   return flat
+end
+
+--- What stands for the hash at a key. Nil if there is no brief, or no steps, or if it is damaged: then it reads as
+--- the string that it is.
+local function folded(tag, part, kind)
+  local family, id = part:match('^([xs]):(.*)$')
+  if kind ~= (family == 'x' and 'string' or family and 'none') then return nil end
+  local text = server.call('MGET', tag .. ':x:' .. id)[1]
+  if not text then return nil end
+  local whole, flat = pcall(unfolded, text, family)
+  return whole and flat or nil
 end
 
 --- What a read yields of such a hash.
