@@ -90,6 +90,8 @@ def test_requests_of_a_backup_have_time_for_a_part(monkeypatch: pytest.MonkeyPat
         made.append(client_options)
 
     monkeypatch.setattr(cloud, "from_url", from_url)
-    objects_at("s3://bucket/backups?endpoint=http://127.0.0.1:1")
+    objects = objects_at("s3://bucket/backups?endpoint=http://127.0.0.1:1")
+    assert isinstance(objects, cloud.RemoteObjects)
+    assert objects._store is None
     assert made[0]["timeout"] == timedelta(seconds=60)
     assert made[0]["connect_timeout"] == timedelta(seconds=5)
