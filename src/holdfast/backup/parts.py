@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from holdfast.backup.manifest import Part, place
-from holdfast.errors import InvalidRecord, PayloadUnreadable
+from holdfast.errors import BackendFailed, InvalidRecord, PayloadUnreadable, VersionConflict
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model.codec import Codec, missing
 
 #: A key, when it expires (ms since 1970, 0: never), and its value as the server dumps it.
 Row = tuple[bytes, int, bytes]
 
+T = TypeVar("T")
+
+#: How long to wait before the next tries of a request that failed.
+_PAUSES_S = (0.2, 2.0)
 #: Parts are about as large, before they are compressed.
 BYTES = 8 << 20
 _LEVEL = 1
@@ -37,19 +44,31 @@ async def write(
     body = zlib.compress(msgspec.msgpack.encode(rows), _LEVEL)
     if codec is not None:
         _, body = codec.seal(body, _about(name, part))
-    await objects.put_if_absent(place(name, part), body)
+    # Its name is taken if an earlier try has succeeded, although it seemed to fail.
+    with contextlib.suppress(VersionConflict):
+        await _persistently(lambda: objects.put_if_absent(place(name, part), body))
     digest = hashlib.sha256(body).hexdigest()
     return Part(name=part, keys=len(rows), bytes=len(body), sha256=digest)
 
 
 async def read(objects: ObjectStore, name: str, part: Part) -> bytes:
     """Return the body of a part; raises InvalidRecord if it is not the one that was written."""
-    stored = await objects.get(place(name, part.name))
+    stored = await _persistently(lambda: objects.get(place(name, part.name)))
     if stored is None:
         raise InvalidRecord(f"backup {name} lacks {part.name}", name=name)
     if hashlib.sha256(stored.body).hexdigest() != part.sha256:
         raise InvalidRecord(f"{part.name} of backup {name} is damaged", name=name)
     return stored.body
+
+
+async def _persistently(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask again after failures that may pass: one in thousands must not cost all others."""
+    for pause_s in _PAUSES_S:
+        try:
+            return await ask()
+        except BackendFailed:
+            await asyncio.sleep(pause_s)
+    return await ask()
 
 
 def rows_of(
