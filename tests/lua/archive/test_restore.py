@@ -146,6 +146,24 @@ async def test_a_member_that_came_back_is_replayed_without_its_graph(
     assert not [key for key in dump() if run.id in key]
 
 
+async def test_a_member_that_came_back_is_replayed_while_others_wait_for_the_archive(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """Their graph only keeps its id taken."""
+    await store.archives.set_url("s3://b")
+    run = await submit(store, "a b", retention_ms=1_000)
+    await run.complete("a", "b")
+    await clock.advance_and_tick(1_000)
+    (row, _), _ = await store.archives.batch(run.tag, 0, 10, 1 << 20)
+    await store.archives.forget([(row.id, row.born, row.run)])
+    await store.archives.restore(row, archived=True)
+    assert violations(dump(), clock.now_ms) == []
+    await again(store, row.id)
+    claim = await claim_one(store, row.id)
+    await store.executions.complete(row.id, claim.lease, b"2")
+    assert violations(dump(), clock.now_ms) == []
+
+
 async def test_a_member_of_an_earlier_graph_is_none_of_a_newer_one(
     store: Store, clock: Clock, dump: Dump
 ) -> None:
