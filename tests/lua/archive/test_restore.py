@@ -107,14 +107,16 @@ async def test_waits_and_frames_come_back(store: Store, clock: Clock, dump: Dump
 
 
 async def test_a_member_of_a_graph_comes_back_alone(store: Store, clock: Clock, dump: Dump) -> None:
-    """Its graph is gone, so it has a retention of its own."""
+    """Its graph is gone, so it has a retention of its own; all else is as it was."""
     run = await submit(store, "a b", "a>b", retention_ms=1_000)
     await run.complete("a", "b")
     member = f"{run.id}~b"
     row = await store.archives.export(member)
+    before = await picture(Engine(store), member)
+    assert before["execution"]["graph"] == run.id
     await clock.advance_and_tick(1_000)
     await store.archives.restore(row, archived=True)
-    assert await state_of(store, member) is State.COMPLETED
+    assert await picture(Engine(store), member) == before
     assert violations(dump(), clock.now_ms) == []
     await end_retention(store, clock)
     assert not [key for key in dump() if member in key]
