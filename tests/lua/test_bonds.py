@@ -348,3 +348,18 @@ async def test_a_graph_whose_cancel_leaves_members_running_ends_with_its_parent(
     described, _ = await store.graphs.describe("p~0.g1")
     assert (described.open, described.cancelled) == (0, 3)
     assert violations(dump()) == []
+
+
+async def test_a_graph_that_is_being_cancelled_keeps_its_reason(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """That cancel ends all of its members, so the end of its parent adds nothing."""
+    parent = await run_parent(store)
+    await graph(store, "p~0.g1", 250)
+    await Graphs(store, Payloads(store)).cancel("p~0.g1", reason="enough")
+    await store.executions.complete("p", parent.lease, b"1")
+    while (await store.graphs.describe("p~0.g1"))[0].open:
+        await clock.tick()
+    described, _ = await store.graphs.describe("p~0.g1")
+    assert (described.cancelled, described.reason) == (250, "enough")
+    assert violations(dump()) == []

@@ -7,6 +7,8 @@ import pytest
 from holdfast.errors import ExecutionNotFound, GraphNotFound
 from holdfast.model.executions import Claim
 from holdfast.model.graphs import NewGraph, Shape
+from holdfast.model.moments import from_ms
+from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.graphs import members
@@ -59,6 +61,21 @@ async def test_they_are_kept_until_their_parent_has_ended(
     assert violations(dump(), clock.now_ms) == []
 
 
+@pytest.mark.parametrize("retention_ms", [0, 2 * HOUR_MS])
+async def test_the_store_looks_again_after_an_hour_or_a_longer_retention(
+    store: Store, clock: Clock, retention_ms: int
+) -> None:
+    """A description says when a child is removed at the earliest."""
+    await create_one(store, id="p")
+    await claim_one(store, "p", lease_ms=604_800_000)
+    await create_one(store, id="p~0.1", retention_ms=retention_ms)
+    claim = await claim_one(store, "p~0.1")
+    await store.executions.complete("p~0.1", claim.lease, b"1")
+    await clock.advance_and_tick(retention_ms)
+    child = await store.queries.describe("p~0.1")
+    assert child.forget_at == from_ms(clock.now_ms + max(retention_ms, HOUR_MS))
+
+
 @pytest.mark.parametrize("way", ["continues", "is replayed"])
 async def test_a_parent_that_starts_again_has_other_children(
     store: Store, clock: Clock, way: str
@@ -72,3 +89,19 @@ async def test_a_parent_that_starts_again_has_other_children(
         await store.executions.replay("p", keep_steps=True, from_step="", reason="")
     await clock.advance_and_tick(2 * HOUR_MS)
     assert await is_gone(store) == (True, True)
+
+
+async def test_each_start_of_a_parent_keeps_its_own_children(store: Store, clock: Clock) -> None:
+    """Each start has 100,000 numbers: the last one of the start before is removed."""
+    await create_one(store, id="p")
+    parent = await claim_one(store, "p", lease_ms=604_800_000)
+    await store.executions.continue_as("p", parent.lease, b"1", 0)
+    earlier, later = "p~0.100000", "p~0.100001"
+    for child in (earlier, later):
+        await create_one(store, id=child, retention_ms=0)
+        claim = await claim_one(store, child)
+        await store.executions.complete(child, claim.lease, b"1")
+    await clock.advance_and_tick(HOUR_MS)
+    with pytest.raises(ExecutionNotFound):
+        await state_of(store, earlier)
+    assert await state_of(store, later) is State.COMPLETED

@@ -109,6 +109,22 @@ async def test_a_graph_whose_members_wait_for_the_archive_is_not_made_again(
     await engine.close()
 
 
+async def test_a_graph_keeps_its_id_while_its_only_member_waits(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """One that waits is enough."""
+    await store.archives.set_url("s3://b")
+    engine = Engine(store)
+    again: dict[str, Any] = {"idempotency_key": "a", "retention_ms": 1_000}
+    graph = await engine.graphs.submit({"a": NewExecution(kind="k")}, **again)
+    await engine.graphs.cancel(graph.id)
+    await clock.advance_and_tick(1_000)
+    repeated = await engine.graphs.submit({"a": NewExecution(kind="k")}, **again)
+    assert (repeated.id, repeated.duplicate) == (graph.id, True)
+    assert violations(dump(), clock.now_ms) == []
+    await engine.close()
+
+
 async def test_a_member_that_waits_once_more_counts_once_more(
     store: Store, clock: Clock, dump: Dump
 ) -> None:

@@ -107,14 +107,18 @@ async def test_waits_and_frames_come_back(store: Store, clock: Clock, dump: Dump
 
 
 async def test_a_member_of_a_graph_comes_back_alone(store: Store, clock: Clock, dump: Dump) -> None:
-    """Its graph is gone, so it has a retention of its own."""
+    """Its graph is gone, so it has none, and a retention of its own; all else is as it was."""
     run = await submit(store, "a b", "a>b", retention_ms=1_000)
     await run.complete("a", "b")
     member = f"{run.id}~b"
     row = await store.archives.export(member)
+    before = await picture(Engine(store), member)
+    assert before["execution"].pop("graph") == run.id
     await clock.advance_and_tick(1_000)
     await store.archives.restore(row, archived=True)
-    assert await state_of(store, member) is State.COMPLETED
+    after = await picture(Engine(store), member)
+    assert after["execution"].pop("graph") is None
+    assert after == before
     assert violations(dump(), clock.now_ms) == []
     await end_retention(store, clock)
     assert not [key for key in dump() if member in key]
@@ -144,6 +148,24 @@ async def test_a_member_that_came_back_is_replayed_without_its_graph(
     assert violations(dump(), clock.now_ms) == []
     await end_retention(store, clock)
     assert not [key for key in dump() if run.id in key]
+
+
+async def test_a_member_that_came_back_is_replayed_while_others_wait_for_the_archive(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """Their graph only keeps its id taken."""
+    await store.archives.set_url("s3://b")
+    run = await submit(store, "a b", retention_ms=1_000)
+    await run.complete("a", "b")
+    await clock.advance_and_tick(1_000)
+    (row, _), _ = await store.archives.batch(run.tag, 0, 10, 1 << 20)
+    await store.archives.forget([(row.id, row.born, row.run)])
+    await store.archives.restore(row, archived=True)
+    assert violations(dump(), clock.now_ms) == []
+    await again(store, row.id)
+    claim = await claim_one(store, row.id)
+    await store.executions.complete(row.id, claim.lease, b"2")
+    assert violations(dump(), clock.now_ms) == []
 
 
 @pytest.mark.parametrize("first", ["graph", "member"])

@@ -210,6 +210,7 @@ async def test_a_tenant_finds_minted_ids_by_their_beginning(store: Store) -> Non
     assert await ids_of(store, tenant="acme", id_prefix=f"acme={minted[:-1]}") == [minted]
     assert await ids_of(store, tenant="acme", id_prefix=f"acme={minted[:2]}-") == [chosen]
     assert await ids_of(store, id_prefix=wanted) == [chosen]
+    assert await ids_of(store, tenant="acme", id_prefix=f"other{minted[:2]}") == []
 
 
 async def test_failures_are_found_by_their_type(store: Store, clock: Clock) -> None:

@@ -260,6 +260,21 @@ async def test_a_repeated_read_that_only_gave_up_messages_changes_nothing(
     assert dump() == before
 
 
+async def test_a_repeated_read_that_found_nothing_looks_again(
+    store: Store, engine: Engine, dump: Dump
+) -> None:
+    """An empty read leaves nothing behind; one that found a message returns it again."""
+    await engine.queues.define("q")
+    args = ("hf_queue_read", store.queue_tag("q"), "", new_request(), "c1", "1", "")
+    before = dump()
+    assert await store.caller.write(*args) == [0, b""]
+    assert dump() == before
+    await push(engine, b"1")
+    _, _, delivery = await store.caller.write(*args)
+    assert b"1" in delivery
+    assert (await store.caller.write(*args))[2:] == [delivery]
+
+
 async def test_a_read_passes_over_any_number_of_expired_messages(
     engine: Engine, clock: Clock
 ) -> None:

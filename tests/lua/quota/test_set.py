@@ -54,6 +54,16 @@ async def test_starts_are_kept_as_long_as_a_longer_window(store: Store) -> None:
     assert left_ms > 3_600_000
 
 
+async def test_starts_of_a_value_for_which_some_wait_are_kept_as_long(store: Store) -> None:
+    """Nobody has to ask for it again."""
+    await make_quota(store, max_per_window=1, window_ms=1_000)
+    assert await admit(store, "a", quotas=["q#v"])
+    assert not await admit(store, "b", quotas=["q#v"])
+    await store.quotas.set("q", 3_600_000, 1, None)
+    left_ms = await store.client.call(["PTTL", f"{store.quota_tag('q')}:admissions:q#v"])
+    assert left_ms > 3_600_000
+
+
 async def test_starts_of_a_value_are_kept_by_a_refusal_in_a_longer_window(store: Store) -> None:
     """Nobody waited for the value when the window changed; who asks later finds its starts."""
     await make_quota(store, max_per_window=1, window_ms=1_000)

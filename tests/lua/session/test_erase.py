@@ -213,7 +213,22 @@ async def test_an_execution_that_waits_for_the_archive_outlives_its_session(
     await clock.advance_and_tick(60_000)
     assert await state_of(store, claim.id) is State.COMPLETED
     numbers = f"{store.tag_of(claim.id)}:N:{session_of(claim)}"
-    assert await store.client.call(("PTTL", numbers)) > 30 * 86_400_000
+    assert 30 * DAY_MS < await store.client.call(("PTTL", numbers)) <= 31 * DAY_MS
+
+
+async def test_the_number_of_a_long_session_is_kept_for_the_longest_retention(
+    store: Store, clock: Clock
+) -> None:
+    """One of its first executions may be kept for as long."""
+    retention = {"session": 60_000, "failed": 40 * DAY_MS}
+    await store.lanes.set_retention("default", retention)
+    claim = await begin(store)
+    await store.executions.complete(claim.id, claim.lease, b"null")
+    tag = store.tag_of(claim.id)
+    await store.client.call(("HSET", f"{tag}:S:{session_of(claim)}", "n", "500"))
+    await clock.advance_and_tick(60_000)
+    numbers = f"{tag}:N:{session_of(claim)}"
+    assert 40 * DAY_MS < await store.client.call(("PTTL", numbers)) <= 41 * DAY_MS
 
 
 async def test_erasing_a_new_session_removes_executions_of_the_one_before(

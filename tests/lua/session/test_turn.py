@@ -163,6 +163,19 @@ async def test_the_last_turn_that_fits_may_be_repeated(store: Store, dump: Dump)
     assert dump() == before
 
 
+async def test_a_turn_needs_room_for_what_is_new(store: Store, dump: Dump) -> None:
+    """One step for each reply that is not recorded yet, and one for the wait."""
+    claim = await begin(store)
+    await turn(store, claim, "a")
+    tag = store.tag_of(claim.id)
+    packed = [part for n in range(9_996) for part in (f"s{n}", "1 1 1")]
+    await store.client.call(["HSET", f"{tag}:s:{claim.id}", *packed])
+    call = turn(store, claim, *"abcd", wait="receive:1")
+    await refused(call, TooManySteps, dump, id=claim.id, limit=10_000)
+    turned = await turn(store, claim, *"abc", wait="receive:1")
+    assert (turned.suspended, turned.numbers) == (True, (2, 3, 4))
+
+
 # Time
 
 
