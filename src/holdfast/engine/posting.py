@@ -13,11 +13,11 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 from socket import AddressFamily
-from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from typing_extensions import override
+from yarl import URL
 
 from holdfast.channels import Response
 from holdfast.model.addresses import is_public
@@ -100,7 +100,7 @@ class Poster:
         """Send a message; return the status of its receiver, or raise NotDelivered."""
         status = (await self.send(url, headers, body)).status
         if not 200 <= status < 300:  # noqa: PLR2004 - the statuses of success
-            problem = f"{urlsplit(url).hostname} answered with {status}"
+            problem = f"{URL(url).raw_host} answered with {status}"
             raise NotDelivered(problem, again=status != _GONE)
         return status
 
@@ -117,9 +117,13 @@ class Poster:
 
         One with secrets goes over TLS, except to hosts that the environment allows.
         """
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        if has_secrets and parts.scheme != "https" and not is_allowed(host, self._allowed):
+        # As the call reads it: digits of other scripts are an address, too.
+        try:
+            target = URL(url)
+        except ValueError as error:
+            raise NotDelivered(f"{url!r} is not a URL", again=False) from error
+        host = target.raw_host or ""
+        if has_secrets and target.scheme != "https" and not is_allowed(host, self._allowed):
             raise NotDelivered(f"{host} is not called without TLS", again=False)
         try:
             # The resolver is not asked about a host that is an address itself.
@@ -130,7 +134,7 @@ class Poster:
             check_address(host, address, self._allowed)
         try:
             async with self._session.post(
-                url,
+                target,
                 data=body,
                 headers={**headers, "Content-Type": content_type},
                 # A redirect would lead to an address that the caller did not choose.

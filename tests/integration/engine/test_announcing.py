@@ -277,6 +277,9 @@ async def test_an_address_inside_the_network_is_refused(
             receiver.url,
             f"http://localhost:{port}/",
             f"http://[::ffff:127.0.0.1]:{port}/",
+            # Clients read both as 127.0.0.1, without asking a resolver.
+            f"http://\uff11\uff12\uff17.0.0.1:{port}/",
+            f"http://127\u30020\u30020\u30021:{port}/",
         ):
             claim, _ = await waiting(engine, NewWaitpoint(name="gate", on_open=url))
             dead = await ended(engine, f"{claim.id}~~h1")
