@@ -196,6 +196,30 @@ async def test_two_readers_cannot_disagree_about_where_a_call_ends(
     assert found.count(b"HTTP/1.1 ") == 1
 
 
+@pytest.mark.parametrize("method", [b"POST", b"CONNECT"])
+@pytest.mark.parametrize(
+    "packets",
+    [
+        (b"upgr", b"ade: h2c\r\ncontent-length: 43\r\n\r\n"),
+        (b"upgrade: h2c\r\ncontent-length: 43\r\n", b"\r\n"),
+        (b"upgr", b"ade: websocket\r\ntransfer-encoding: chunked\r\n\r\n2b\r\n"),
+    ],
+)
+async def test_an_offer_of_another_protocol_hides_no_call_in_a_body(
+    site: Site, method: bytes, packets: tuple[bytes, bytes]
+) -> None:
+    """The parser takes what follows such a head for the next call."""
+    head = SIGNAL.replace(b"POST", method) + b"connection: upgrade\r\n"
+    async with calling(site) as caller:
+        await caller.say(HEALTH + b"\r\n" + head + packets[0])
+        assert (await caller.answer())[0] == 200
+        await caller.say(packets[1])
+        await caller.say(HEALTH + b"\r\n")
+        found = await caller.rest()
+    assert found.startswith(b"HTTP/1.1 400 ")
+    assert found.count(b"HTTP/1.1 ") == 1
+
+
 async def test_a_body_that_is_compressed_is_not_unpacked(site: Site) -> None:
     """A hundred kilobytes would become twenty megabytes."""
     bomb = gzip.compress(b'{"kind": "%s"}' % (b"a" * (20 << 20)), 1)

@@ -22,6 +22,8 @@ BODY = "holdfast.body"
 #: The part of a scope that has the connection of a call.
 CONNECTION = "holdfast.connection"
 _UPGRADE = re.compile(rb"(\r\n)upgrade:", re.IGNORECASE)
+#: A call with one of these has a body, which the parser skips if it offers another protocol.
+_BODIED = frozenset({b"content-length", b"transfer-encoding"})
 #: The most bytes that a head, or what follows a body, can add to its first packet.
 HEAD_BYTES = 64 << 10
 #: The most headers of a call.
@@ -97,10 +99,13 @@ class BoundedHttp(HttpToolsProtocol):
         self._gains += 1
 
     def on_headers_complete(self) -> None:
-        """Note that a head ends, and refuse one with too many headers."""
+        """Note that a head ends; refuse one with too many headers, or whose body would be lost."""
         if len(self.headers) > HEADERS:
             self.send_400_response(f"There are more than {HEADERS} headers.")
             # This stops the parser.
+            raise ValueError
+        if self.parser.should_upgrade() and any(name in _BODIED for name, _ in self.headers):
+            self.send_400_response("An offer of another protocol cannot have a body here.")
             raise ValueError
         self._is_in_head = False
         self._is_new = True
