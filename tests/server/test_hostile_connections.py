@@ -259,7 +259,7 @@ async def test_calls_are_read_no_faster_than_they_are_answered(site: Site) -> No
             (connection,) = site.server.server_state.connections
             most = max(most, len(connection.pipeline))  # type: ignore[union-attr]
         sending.cancel()
-    assert 0 < most <= (256 << 10) // len(call) + 1
+    assert 0 < most <= connections.PIECE_BYTES // len(call) + 1
 
 
 async def test_a_live_stream_ends_with_its_connection(site: Site) -> None:

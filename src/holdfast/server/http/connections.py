@@ -26,6 +26,8 @@ _UPGRADE = re.compile(rb"(\r\n)upgrade:", re.IGNORECASE)
 _BODIED = frozenset({b"content-length", b"transfer-encoding"})
 #: The most bytes that a head, or what follows a body, can add to its first packet.
 HEAD_BYTES = 64 << 10
+#: What is read at a time: calls in it are kept until those before them are answered.
+PIECE_BYTES = 16 << 10
 #: The most headers of a call.
 HEADERS = 256
 #: The time from the start of a connection, or the last answer, to the end of the next head.
@@ -43,6 +45,8 @@ class BoundedHttp(HttpToolsProtocol):
         #: The call that is being answered; `cycle` is the last one that was read.
         self._answered: Any = None
         self._turn: Turn | None = None
+        #: Data that is read when the calls before it are answered.
+        self._later = b""
         self._is_in_head = False
         #: How often something came of the data: a head began or ended, or there was a body.
         self._gains = 0
@@ -72,7 +76,19 @@ class BoundedHttp(HttpToolsProtocol):
                 timeout.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read data, but refuse an endless head or trailer."""
+        """Read data, but no further than the first piece with a call that has to wait."""
+        data = self._later + data
+        at = 0
+        while at < len(data) and not self.pipeline and not self.transport.is_closing():
+            self._read(data[at : at + PIECE_BYTES])
+            at += PIECE_BYTES
+        self._later = data[at:]
+        if self._later:
+            # A call that listens to its connection has it read on.
+            self.flow.pause_reading()
+
+    def _read(self, data: bytes) -> None:
+        """Read a piece, but refuse an endless head or trailer."""
         before = self._gains
         super().data_received(data if self._is_in_body() else _without_upgrade(data))
         self._is_new = False
@@ -162,6 +178,8 @@ class BoundedHttp(HttpToolsProtocol):
             self._start_asgi_task(*self.pipeline.pop())
         if self.pipeline:
             self.flow.pause_reading()
+        elif self._later:
+            self.data_received(b"")
         self._expect_call()
 
     def pause_writing(self) -> None:
