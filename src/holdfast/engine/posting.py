@@ -121,7 +121,7 @@ class Poster:
         try:
             target = URL(url)
         except ValueError as error:
-            raise NotDelivered(f"{url!r} is not a URL", again=False) from error
+            raise NotDelivered("its URL cannot be called", again=False) from error
         host = target.raw_host or ""
         if has_secrets and target.scheme != "https" and not is_allowed(host, self._allowed):
             raise NotDelivered(f"{host} is not called without TLS", again=False)

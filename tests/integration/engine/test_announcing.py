@@ -16,7 +16,7 @@ from aiohttp import web
 from holdfast.engine.announcing import LEASE_MS, Announcer
 from holdfast.engine.courier import Courier
 from holdfast.engine.engine import Engine
-from holdfast.engine.posting import HOSTS_VARIABLE, NotDelivered, check_address
+from holdfast.engine.posting import HOSTS_VARIABLE, NotDelivered, Poster, check_address
 from holdfast.errors import ExecutionNotFound, IdempotencyConflict
 from holdfast.model.executions import Execution, Failure, NewExecution
 from holdfast.model.states import State
@@ -286,6 +286,15 @@ async def test_an_address_inside_the_network_is_refused(
             assert dead.state is State.FAILED
             assert "not public" in str(dead.error)
     assert receiver.came == []
+
+
+async def test_an_address_that_no_client_can_read_is_not_tried_again() -> None:
+    """Registering it looks at its form only."""
+    poster = Poster()
+    with pytest.raises(NotDelivered, match="cannot be called") as refused:
+        await poster.post("http://\u200d/", {}, b"{}")
+    await poster.close()
+    assert not refused.value.again
 
 
 @pytest.mark.parametrize(
