@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast.backup import latest, manifest, parts, restore, take, taking
+from holdfast.backup import latest, manifest, restore, take, taking
 from holdfast.engine import Engine
 from holdfast.errors import (
     BackendFailed,
@@ -426,22 +426,6 @@ async def test_a_manifest_whose_answer_was_lost_has_its_parts(single_store: Stor
         await take(single_store, objects, name="b")
     objects.is_away = False
     await back(single_store, objects, await latest(objects))
-    assert await single_store.queries.owner(made) == "default"
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_request_that_fails_once_fails_no_backup(
-    single_store: Store, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
-    """A part is written again, also if it was written and the answer lost; and read again."""
-    monkeypatch.setattr(parts, "_PAUSES_S", (0.0, 0.0))
-    made = await create_one(single_store)
-    objects = FaultyObjects(faults=[Fault("put", when)])
-    await take(single_store, objects, name="a")
-    # The first read is that of the manifest.
-    objects.faults.append(Fault("get", "before", after=1))
-    await back(single_store, objects, "a")
-    assert objects.faults == []
     assert await single_store.queries.owner(made) == "default"
 
 

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from holdfast.backup import parts, restore, take
-from holdfast.cli.backup import objects_at
 from holdfast.engine import Engine
-from holdfast.fencing import cloud
 from holdfast.fencing.memory import MemoryObjects
 from holdfast.operate.verify import verify
 from holdfast.store.store import Store
@@ -80,18 +75,3 @@ def test_a_value_of_a_newer_type_stays_as_it_is() -> None:
     """Older servers cannot read it in any format."""
     value = bytes([22]) + b"value" + (80).to_bytes(2, "little") + bytes(8)
     assert parts.portable(value) == value
-
-
-def test_requests_of_a_backup_have_time_for_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """8 MiB take longer over a slow line than a lease waits; a server that is away is noticed."""
-    made: list[dict[str, timedelta]] = []
-
-    def from_url(_url: str, *, client_options: dict[str, timedelta], **_options: object) -> None:
-        made.append(client_options)
-
-    monkeypatch.setattr(cloud, "from_url", from_url)
-    objects = objects_at("s3://bucket/backups?endpoint=http://127.0.0.1:1")
-    assert isinstance(objects, cloud.RemoteObjects)
-    assert objects._store is None
-    assert made[0]["timeout"] == timedelta(seconds=60)
-    assert made[0]["connect_timeout"] == timedelta(seconds=5)
