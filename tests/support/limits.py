@@ -124,6 +124,7 @@ async def reserve(
     key: str = "k",
     ttl_ms: int = 10_000,
     budget: str = "b",
+    *,
     asker: str = "",
 ) -> Reservation:
     """Reserve tokens."""

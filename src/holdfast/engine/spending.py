@@ -101,7 +101,12 @@ class Spending(api.Spending):
         answer = Reservation(status=ChargeStatus.OK)
         for budget_id in ids:
             answer = await self._store.budgets.reserve(
-                budget_id, expense.usage, expense.key, ttl_ms, expense.execution_id, asker
+                budget_id,
+                expense.usage,
+                expense.key,
+                ttl_ms,
+                expense.execution_id,
+                asker=asker,
             )
             if not answer.accepted:
                 await asyncio.gather(*(self._give_back(one, expense.key, asker) for one in taken))

@@ -206,6 +206,7 @@ class Budgets(Domain):
         key: str,
         ttl_ms: int,
         execution_id: str = "",
+        *,
         asker: str = "",
     ) -> Reservation:
         """Reserve amounts for a time; an asker may give them back."""

@@ -15,7 +15,7 @@ from tests.support.queues import push, read
 async def test_confirmations_may_come_twice_and_late(
     store: Store, engine: Engine, dump: Dump
 ) -> None:
-    """Only what was confirmed goes, once; an older one, or that of another queue, changes nothing."""
+    """Only what was confirmed goes, once; an older one, or of another queue, changes nothing."""
     await engine.queues.define("q", max_attempts=1, dead_letter="dead")
     await push(engine, b"1", b"2", b"3")
     items = [Settle(handle=delivery.handle) for delivery in await read(engine)]
