@@ -117,7 +117,7 @@ async def test_what_runs_on_a_revision_that_serves_again_is_left_alone(
 
     async def serve_again() -> None:
         await store.executions.cancel(first, "")
-        await engine.deployments.settle(ref, "blue")
+        await Drainer(store).settle()
         seen = await engine.deployments.warm(ref, "blue")
         gates = [Gate(name="loads", passed=True)]
         await engine.deployments.judge(ref, "blue", gates, seen=seen.version)
