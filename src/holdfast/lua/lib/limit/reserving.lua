@@ -1,6 +1,6 @@
 --- Reservations: amounts that count against a budget until they are settled or run out.
---- A reservation is a hash of dimension to amount, with `|until`, and `|for ASKER` of each call that got it and may
---- give it back.
+--- A reservation is a hash of dimension to amount, with `|until`, and `|for ASKER` of each call that got it and
+--- may give it back.
 --- @requires lib/core/keys lib/core/timers lib/limit/budget lib/limit/charging
 local reserving = {}
 
