@@ -40,3 +40,16 @@ def meanwhile(
 
     with before_calls(client, act):
         yield
+
+
+def once(action: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
+    """Return what does something the first time, and nothing after that."""
+    done = False
+
+    async def act() -> None:
+        nonlocal done
+        if not done:
+            done = True
+            await action()
+
+    return act

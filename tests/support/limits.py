@@ -119,10 +119,16 @@ async def report(store: Store, tokens: int, key: str | None = None, budget: str 
 
 
 async def reserve(
-    store: Store, tokens: int, key: str = "k", ttl_ms: int = 10_000, budget: str = "b"
+    store: Store,
+    tokens: int,
+    key: str = "k",
+    ttl_ms: int = 10_000,
+    budget: str = "b",
+    *,
+    asker: str = "",
 ) -> Reservation:
     """Reserve tokens."""
-    return await store.budgets.reserve(budget, {"tokens": tokens}, key, ttl_ms)
+    return await store.budgets.reserve(budget, {"tokens": tokens}, key, ttl_ms, asker=asker)
 
 
 async def settle(store: Store, tokens: int, key: str = "k", budget: str = "b") -> Charge:

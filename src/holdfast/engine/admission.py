@@ -159,7 +159,10 @@ class Admission:
                     # The limit may be an ancestor, which has the same root.
                     known = (budget for budget in budgets if budget.id == used_up)
                     blocker = next(known, None) or budgets[0].ancestor(used_up)
-                    held[grant.execution_id] = Verdict(blocker=blocker)
+                    other = held.get(grant.execution_id)
+                    # It waits for one of them, and must not stay in the lines of the others.
+                    touched = () if other is None else (other.blocker, *other.touched)
+                    held[grant.execution_id] = Verdict(blocker=blocker, touched=touched)
 
         await asyncio.gather(*(ask(tag, asked) for tag, asked in by_tag.items()))
         return held
@@ -233,7 +236,9 @@ def _touching(groups: Sequence[_Group], held: Mapping[str, Verdict]) -> dict[str
         quotas = plan.all_quotas()
         for grant in members:
             if quotas and grant.claim is not None and grant.execution_id in held:
-                verdicts[grant.execution_id] = replace(held[grant.execution_id], touched=quotas)
+                verdict = held[grant.execution_id]
+                touched = (*verdict.touched, *quotas)
+                verdicts[grant.execution_id] = replace(verdict, touched=touched)
     return verdicts
 
 

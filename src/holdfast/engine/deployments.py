@@ -215,9 +215,10 @@ class Deployments(deployments.Deployments):
         passed = all(gate.passed for gate in gates)
         if passed:
             deployment = await self._deployments.get(ref)
-            if revision_in(deployment, revision_id).version == seen:
+            revision = revision_in(deployment, revision_id)
+            if revision.version == seen:
                 # If it drained before, or one of its id did, partitions start nothing on it.
-                await self._needs.open(deployment.tenant, revision_id)
+                await self._needs.open(deployment.tenant, revision_id, revision)
         return await self._deployments.move(
             ref,
             revision_id,
@@ -253,7 +254,7 @@ class Deployments(deployments.Deployments):
             counted = with_needs(deployment, found)
             return revision_in(counted, revision_id)
         # Closed first, counted afterwards: what a partition has then can only become less.
-        needs = await self._needs.close(deployment.tenant, revision_id)
+        needs = await self._needs.close(deployment.tenant, revision_id, revision)
         if needs:
             counted = with_needs(deployment, {revision_id: needs})
             return revision_in(counted, revision_id)

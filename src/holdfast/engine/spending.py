@@ -17,6 +17,7 @@ from holdfast.engine.courier import Courier
 from holdfast.errors import AlreadyTerminal, BudgetNotFound, LeaseLost
 from holdfast.model import names
 from holdfast.model.budgets import Charge, ChargeStatus, Expense, OnHard, Reservation
+from holdfast.model.ids import new_id
 from holdfast.model.states import State
 from holdfast.store.store import Store
 
@@ -95,19 +96,26 @@ class Spending(api.Spending):
     async def _reserve_in(self, ids: Sequence[str], expense: Expense, ttl_ms: int) -> Reservation:
         """Reserve in each budget, or in none; returns the first breach."""
         taken: list[str] = []
+        # Another process may work on a repetition of the same charge, and be accepted.
+        asker = new_id()
         answer = Reservation(status=ChargeStatus.OK)
         for budget_id in ids:
             answer = await self._store.budgets.reserve(
-                budget_id, expense.usage, expense.key, ttl_ms, expense.execution_id
+                budget_id,
+                expense.usage,
+                expense.key,
+                ttl_ms,
+                expense.execution_id,
+                asker=asker,
             )
             if not answer.accepted:
-                await asyncio.gather(*(self._give_back(one, expense.key) for one in taken))
+                await asyncio.gather(*(self._give_back(one, expense.key, asker) for one in taken))
                 return answer
             taken.append(budget_id)
         return answer
 
-    async def _give_back(self, budget_id: str, key: str) -> None:
-        await self._store.budgets.unreserve(budget_id, key)
+    async def _give_back(self, budget_id: str, key: str, asker: str) -> None:
+        await self._store.budgets.unreserve(budget_id, key, asker)
         self._courier.poke(await self._store.budgets.tag(budget_id))
 
     async def _settle_in(self, ids: Sequence[str], expense: Expense) -> Charge:

@@ -56,7 +56,8 @@ class QueueOutboxes:
                 taken = await self._give(name, incarnation, target, first, entries)
                 stuck += len(entries) - taken
                 if taken:
-                    await self._store.queues.sent(name, target, first + taken - 1)
+                    last = first + taken - 1
+                    await self._store.queues.sent(name, target, last, incarnation)
             if stuck:
                 return stuck
 

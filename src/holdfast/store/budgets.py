@@ -191,17 +191,34 @@ class Budgets(Domain):
         )
         return _charge(reply)
 
-    async def unreserve(self, budget_id: str, key: str) -> None:
-        """Cancel a reservation; its key is free again."""
-        await self._call.write("hf_budget_unreserve", await self.tag(budget_id), budget_id, key)
+    async def unreserve(self, budget_id: str, key: str, asker: str) -> None:
+        """Cancel a reservation of one who asked for it; its key is free again.
+
+        If others have asked for it, too, it stays for them.
+        """
+        tag = await self.tag(budget_id)
+        await self._call.write("hf_budget_unreserve", tag, budget_id, key, asker)
 
     async def reserve(
-        self, budget_id: str, usage: Usage, key: str, ttl_ms: int, execution_id: str = ""
+        self,
+        budget_id: str,
+        usage: Usage,
+        key: str,
+        ttl_ms: int,
+        execution_id: str = "",
+        *,
+        asker: str = "",
     ) -> Reservation:
-        """Reserve amounts for a time."""
+        """Reserve amounts for a time; an asker may give them back."""
         tag = await self.tag(budget_id)
         word, *rest = await self._call.write(
-            "hf_budget_reserve", tag, budget_id, key, str(ttl_ms), execution_id, *_pairs(usage)
+            "hf_budget_reserve",
+            tag,
+            budget_id,
+            key,
+            str(ttl_ms),
+            f"{execution_id} {asker}".rstrip(),
+            *_pairs(usage),
         )
         if word == b"hard_breach":
             found = _charge([word, *rest])

@@ -13,8 +13,8 @@ from typing import Any
 from holdfast.errors import InvalidInput
 from holdfast.model.deployments import Deployment
 from holdfast.model.forecasts import Prospects
-from holdfast.model.moments import from_ms
-from holdfast.model.revisions import Need, Needs
+from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.revisions import Need, Needs, Revision
 from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
 from holdfast.store.domain import Domain
@@ -26,21 +26,29 @@ _MOST_COUNTED = 200
 class RevisionNeeds(Domain):
     """Executions that need revisions of a tenant's deployments."""
 
-    async def close(self, tenant: str, revision_id: str) -> Needs:
-        """Let a revision start nothing more anywhere; returns what still needs it."""
+    async def close(self, tenant: str, revision_id: str, seen: Revision | None = None) -> Needs:
+        """Let a revision start nothing more anywhere; returns what still needs it.
+
+        Where it was opened since it was `seen`, it stays open.
+        """
+        stamp = _stamp(seen)
         rows = await asyncio.gather(
             *(
-                self._call.write("hf_revision_close", tag, tenant, revision_id)
+                self._call.write("hf_revision_close", tag, tenant, revision_id, *stamp)
                 for tag in self._store.tags()
             )
         )
         return reduce(add, map(_needs, rows), Needs())
 
-    async def open(self, tenant: str, revision_id: str) -> None:
-        """Let a revision start executions again, everywhere."""
+    async def open(self, tenant: str, revision_id: str, seen: Revision | None = None) -> None:
+        """Let a revision start executions again, everywhere but where it was closed since."""
+        stamp = _stamp(seen)
         tags = list(self._store.tags())
         await asyncio.gather(
-            *(self._call.write("hf_revision_open", tag, tenant, revision_id) for tag in tags)
+            *(
+                self._call.write("hf_revision_open", tag, tenant, revision_id, *stamp)
+                for tag in tags
+            )
         )
 
     async def count(self, tenant: str, revision_ids: Sequence[str]) -> dict[str, Needs]:
@@ -129,6 +137,11 @@ def with_needs(deployment: Deployment, needs: Mapping[str, Needs]) -> Deployment
             )
         )
     return replace(deployment, revisions=tuple(counted))
+
+
+def _stamp(seen: Revision | None) -> tuple[str, ...]:
+    """Return what tells an earlier version of a revision from a later one."""
+    return () if seen is None else (f"{to_ms(seen.staged_at)} {seen.version}",)
 
 
 def _place(cursor: str | None, partitions: int) -> tuple[int, int]:

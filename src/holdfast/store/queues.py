@@ -367,8 +367,8 @@ class Queues(Domain):
         tag = self._store.queue_tag(name)
         await self._call.write("hf_queue_receive", tag, origin, str(first), *entries)
 
-    async def sent(self, name: str, target: str, upto: int) -> int:
+    async def sent(self, name: str, target: str, upto: int, incarnation: str) -> int:
         """Remove accepted entries from the outbox; returns how many are left."""
         tag = self._store.queue_tag(name)
-        (owed,) = await self._call.write("hf_queue_sent", tag, target, str(upto))
+        (owed,) = await self._call.write("hf_queue_sent", tag, target, str(upto), incarnation)
         return int(owed)

@@ -561,3 +561,37 @@ async def test_a_call_that_asks_after_the_end_takes_no_slot(
         assert await claim_all(engine, request="r") == []
     assert await _running(engine) == 0
     await other.close()
+
+
+@pytest.mark.parametrize("tags", [{}, {"a": "b"}], ids=["lease", "grant"])
+async def test_a_call_that_asks_after_the_end_waits_for_no_budget(
+    engine: Engine, tags: dict[str, str]
+) -> None:
+    """What the other call handed out has used the budget up."""
+    other = Engine(engine.store)
+    await make_budget(engine.store, hard=5)
+    one = await create_one(engine.store, budgets=("b",), tags=tags)
+
+    async def finish() -> None:
+        (claim,) = await claim_all(other, request="r")
+        await engine.store.budgets.report("b", {"tokens": 5}, None)
+        await other.complete(one, claim.lease)
+        await other.courier.carry_all()
+
+    with meanwhile(engine.store.client, "hf_budget_admit", finish):
+        assert await claim_all(engine, request="r") == []
+    await engine.courier.carry_all()
+    assert (await engine.store.budgets.get("b")).waiting == 0
+    await other.close()
+
+
+async def test_who_is_refused_by_several_budgets_waits_for_none_after_its_end(
+    engine: Engine,
+) -> None:
+    """They are in several partitions, and all were asked at once."""
+    names = [await make_budget(engine.store, f"b{number}", hard=0) for number in range(4)]
+    one = await create_one(engine.store, budgets=tuple(names))
+    assert await claim_all(engine) == []
+    await engine.cancel(one, "")
+    await engine.courier.carry_all()
+    assert [(await engine.store.budgets.get(name)).waiting for name in names] == [0] * 4

@@ -27,6 +27,7 @@ from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support.conversing import NAME, message, publish, reply
 from tests.support.deployments import digest, upload
+from tests.support.fault_injection import meanwhile, once
 
 TALK = DeploymentRef(env="local", id="talk")
 PASSED = [Gate(name="loads", passed=True)]
@@ -130,6 +131,47 @@ async def test_what_has_drained_can_be_warmed_up_again(engine: Engine) -> None:
         await engine.sessions.deliver(NAME, message("hi", user), revision="v1")
     drained = await engine.deployments.drain(TALK, "v1")
     assert (drained.lifecycle, drained.running) == (Lifecycle.DRAINING, 3)
+
+
+async def test_a_process_that_counts_late_closes_no_revision_that_serves(engine: Engine) -> None:
+    """Its drain was ended by another process, and it was warmed up again."""
+    await begin(engine, "v1")
+
+    async def finish() -> None:
+        await engine.deployments.drain(TALK, "v1")
+        await warm(engine, "v1")
+
+    with (
+        meanwhile(engine.store.client, "hf_revision_close", once(finish)),
+        pytest.raises(StaleLifecycle),
+    ):
+        await engine.deployments.drain(TALK, "v1")
+    assert await lifecycle(engine, "v1") is Lifecycle.READY
+    for number in range(3):
+        await engine.submit("work", id=f"w{number}", requires=(capability("v1"),))
+    assert (await engine.deployments.drain(TALK, "v1")).running == 3
+    with pytest.raises(RevisionDraining):
+        await engine.submit("work", requires=(capability("v1"),))
+
+
+async def test_a_process_that_judges_late_opens_no_revision_that_is_over(engine: Engine) -> None:
+    """Another one judged it, and it has drained since."""
+    await begin(engine)
+    await engine.deployments.stage(TALK, revision_id="v1")
+    seen = await engine.deployments.warm(TALK, "v1")
+
+    async def finish() -> None:
+        await engine.deployments.judge(TALK, "v1", PASSED, seen=seen.version)
+        await engine.deployments.drain(TALK, "v1")
+
+    with (
+        meanwhile(engine.store.client, "hf_revision_open", once(finish)),
+        pytest.raises(StaleLifecycle),
+    ):
+        await engine.deployments.judge(TALK, "v1", PASSED, seen=seen.version)
+    assert await lifecycle(engine, "v1") is Lifecycle.INACTIVE
+    with pytest.raises(RevisionDraining):
+        await engine.submit("work", requires=(capability("v1"),))
 
 
 async def test_a_replay_after_a_drain_is_counted(engine: Engine) -> None:

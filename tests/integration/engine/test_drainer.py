@@ -11,13 +11,15 @@ from holdfast.engine.engine import Engine
 from holdfast.model.deployments import DeploymentRef
 from holdfast.model.executions import NewExecution
 from holdfast.model.findings import Level
-from holdfast.model.revisions import Lifecycle, Needs, capability
+from holdfast.model.revisions import Gate, Lifecycle, Needs, capability
+from holdfast.model.states import State
 from holdfast.operate.drains import drains
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support import sessions
 from tests.support.deployments import create, stage
-from tests.support.lifecycle import claim_one
+from tests.support.fault_injection import meanwhile, once
+from tests.support.lifecycle import claim_one, create_one, state_of
 
 BLUE = (capability("blue"),)
 GRACE_MS = 5_000
@@ -100,3 +102,28 @@ async def test_many_executions_are_ended_page_by_page(
     await clock.advance(GRACE_MS)
     await Drainer(store, grace_ms=GRACE_MS).settle()
     assert await lifecycle(store, ref) is Lifecycle.INACTIVE
+
+
+async def test_what_runs_on_a_revision_that_serves_again_is_left_alone(
+    store: Store, engine: Engine, clock: Clock
+) -> None:
+    """Another process has ended the drain, and the revision was warmed up again."""
+    ref = await create(store)
+    await stage(store, ref, "blue", Lifecycle.READY)
+    first = await create_one(store, requires=BLUE)
+    await engine.deployments.drain(ref, "blue", deadline_ms=0)
+    await clock.advance(GRACE_MS)
+    made: list[str] = []
+
+    async def serve_again() -> None:
+        await store.executions.cancel(first, "")
+        await Drainer(store).settle()
+        seen = await engine.deployments.warm(ref, "blue")
+        gates = [Gate(name="loads", passed=True)]
+        await engine.deployments.judge(ref, "blue", gates, seen=seen.version)
+        made.append(await create_one(store, requires=BLUE))
+
+    with meanwhile(store.client, "hf_revision_list", once(serve_again)):
+        await Drainer(store, grace_ms=GRACE_MS).settle()
+    assert await lifecycle(store, ref) is Lifecycle.READY
+    assert await state_of(store, made[0]) is State.WAITING

@@ -18,6 +18,7 @@ from holdfast.queues.effects import encode
 from holdfast.queues.outbox import QueueOutboxes
 from holdfast.store.queues import Queues as Calls
 from holdfast.testing.clock import Clock
+from tests.support.fault_injection import meanwhile, once
 from tests.support.queues import counts, push, read, read_one, settle
 
 
@@ -106,6 +107,28 @@ async def test_two_processes_may_deliver_at_once(engine: Engine) -> None:
     await QueueOutboxes(engine.store).deliver("q")
     await calm.receive(target, f"q|{incarnation}", first, entries)
     assert await counts(engine, "dead") == {"ready": 5}
+
+
+async def test_a_process_that_confirms_late_costs_a_new_queue_nothing(engine: Engine) -> None:
+    """It has delivered for a queue that was deleted since, and made again with the same name."""
+    calm = engine.store.queues
+
+    async def owe(*bodies: bytes) -> None:
+        await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+        await push(engine, *bodies)
+        items = [Settle(handle=delivery.handle) for delivery in await read(engine)]
+        await calm.settle("q", "nack", items)
+
+    async def finish() -> None:
+        await QueueOutboxes(engine.store).deliver("q")
+        await engine.queues.delete("q")
+        await owe(b"3", b"4")
+
+    await owe(b"1", b"2")
+    with meanwhile(engine.store.client, "hf_queue_sent", once(finish)):
+        await QueueOutboxes(engine.store).deliver("q")
+    assert await counts(engine, "dead") == {"ready": 4}
+    assert (await engine.queues.stats("q")).owed == 0
 
 
 async def test_a_dead_letter_queue_that_was_removed_is_made_again(engine: Engine) -> None:

@@ -123,18 +123,44 @@ async def test_a_call_sent_twice_is_one_submission(store: Store, dump: Dump, mod
     assert await store.queries.input("root~0") == (b"2" if mode == "debounce" else b"1")
 
 
-async def test_the_last_16_calls_of_a_window_are_recognised(store: Store) -> None:
-    """A repetition of an earlier call counts as a new submission."""
+@pytest.mark.parametrize("wait_ms", [0, 1_000])
+@pytest.mark.parametrize("mode", ["debounce", "throttle"])
+async def test_a_call_of_an_earlier_window_changes_nothing(
+    store: Store, clock: Clock, dump: Dump, mode: str, wait_ms: int
+) -> None:
+    """It comes again when another window of its key has begun, or has ended as well."""
+    window, tag = Window("key", 1_000), store.tag_of("root~")
     calls = []
-    for number in range(17):
+    for number in range(3):
+        item = NewExecution(kind="work", input=b"%d" % number, **{mode: window})  # type: ignore[arg-type]
+        calls.append((encode_item(item, f"root~{number}"), item.input))
+    answers = []
+    for number, call in enumerate(calls):
+        if number == 2:
+            await clock.advance_and_tick(1_000)
+        answers.append(await store.caller.write("hf_execution_create", tag, *call))
+    await clock.advance_and_tick(wait_ms)
+    await claim_one(store, "root~0")
+    before = dump()
+    # What a throttle has turned away is nothing that could be recognised.
+    for number in (0, 1, 2) if mode == "debounce" else (0, 2):
+        (again,) = await store.caller.write("hf_execution_create", tag, *calls[number])
+        assert again[:-1] == answers[number][0][:-1]
+        assert dump() == before
+
+
+async def test_the_last_16_calls_of_a_window_are_recognised(store: Store) -> None:
+    """And that which made the execution; a repetition of another counts as a new submission."""
+    calls = []
+    for number in range(18):
         item = NewExecution(kind="work", input=b"%d" % number, debounce=Window("key", 1_000))
         calls.append((encode_item(item, f"root~{number}"), item.input))
         await store.caller.write("hf_execution_create", store.tag_of("root~"), *calls[-1])
-    for call in calls[1:]:
+    for call in (calls[0], *calls[2:]):
         await store.caller.write("hf_execution_create", store.tag_of("root~"), *call)
-        assert await store.queries.input("root~0") == b"16"
-    await store.caller.write("hf_execution_create", store.tag_of("root~"), *calls[0])
-    assert await store.queries.input("root~0") == b"0"
+        assert await store.queries.input("root~0") == b"17"
+    await store.caller.write("hf_execution_create", store.tag_of("root~"), *calls[1])
+    assert await store.queries.input("root~0") == b"1"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ async def test_what_is_owed_is_listed_by_target_in_order(store: Store, engine: E
     ((target, first, entries),) = owed
     assert (target, first, len(entries)) == ("dead", 1, 2)
     assert incarnation
-    await store.queues.sent("q", "dead", 2)
+    await store.queues.sent("q", "dead", 2, incarnation)
     ((_, first, entries),) = (await store.queues.outbox("q", 2))[1]
     assert (first, len(entries)) == (3, 1)
 

@@ -70,6 +70,22 @@ async def test_a_repeated_prepare_returns_the_same(store: Store, clock: Clock, d
     assert dump() == before
 
 
+async def test_a_prepare_that_comes_again_asks_nobody_a_second_time(
+    store: Store, dump: Dump
+) -> None:
+    """The waitpoint was answered and used meanwhile, by a holder that has kept its lease."""
+    calls = record_calls(store)
+    claim = await run_one(store)
+    point = await prepare_one(store, claim, on_open="https://example.com")
+    preparing = calls.calls[-1]
+    assert await send(store, point) is Effect.BUFFERED
+    assert (await suspend(store, claim, point)).state is State.ACTIVE
+    before = dump()
+    ((number, _),) = await store.caller.write(*preparing)
+    assert number == 1
+    assert dump() == before
+
+
 async def test_known_and_new_ones_in_one_call(store: Store, dump: Dump) -> None:
     """What is there is returned, the rest is made."""
     claim = await run_one(store)

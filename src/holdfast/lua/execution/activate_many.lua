@@ -1,5 +1,6 @@
 --- Lease executions that all their limits admitted, and hold back those that a limit refused, also those
---- that the claim has leased before it asked. An item whose grant or lease has ended in the meantime is skipped.
+--- that the claim has leased before it asked. An item whose grant or lease has ended in the meantime is skipped;
+--- if a budget has refused it, it does not wait there.
 --- @key tag the partition
 --- @arg request id of the claim that was granted @arg worker @arg lease_ms @arg count of those admitted
 --- @arg items id and epoch of each admitted one, then of each that is held back: id, epoch, limit,
@@ -9,7 +10,7 @@
 --- @event resumed | rate_limited
 --- @flags allow-oom
 --- @requires lib/core/clock lib/core/record lib/execution/claims lib/execution/first_claims
---- @requires lib/limit/blocking lib/limit/grants lib/limit/limits
+--- @requires lib/limit/blocking lib/limit/grants lib/limit/limits lib/limit/outbox
 
 --- The record of an execution if the claim may still use its grant of this epoch, or, if it `is_refused`, has
 --- leased it without one; else nil, and the lease that an earlier call of the same claim has opened is handed
@@ -22,6 +23,16 @@ local function granted(tag, id, epoch, request, claimed, is_refused)
   if is_refused and rec.grant ~= request then return rec end
   claimed[#claimed + 1] = claims.hand(tag, id, rec)
   return nil
+end
+
+--- Take an execution that was skipped out of the line of the budget that has just refused it, unless it was
+--- held back because of that, or was already woken.
+local function give_up(tag, id, epoch, blocker, now)
+  if blocker:sub(1, 2) ~= 'b:' then return end
+  local found = record.get(tag, id, 'state', 'epoch', 'blocker')
+  local waits = found[1] == 'waiting' or found[1] == 'rate_limited' and found[3] == blocker
+  if waits and found[2] == epoch then return end
+  outbox.put(tag, now, 'r', id, epoch, 0, blocker)
 end
 
 local function run(tag, args)
@@ -47,6 +58,8 @@ local function run(tag, args)
       local why = { blocker = blocker, retry_at = tonumber(retry_at), after_ms = tonumber(after_ms) }
       why.touched = touched
       blocking.hold(tag, id, rec, why, now)
+    else
+      give_up(tag, id, epoch, blocker, now)
     end
   end
   first_claims.close(tag, first, claimed)

@@ -10,7 +10,7 @@ local function run(tag, args)
   local q, refusal = queue.open(tag)
   if not q then return refusal end
   -- The targets may be more than Lua can unpack.
-  local answer = { 'ok', q.secret:sub(1, 8) .. q.born }
+  local answer = { 'ok', queue_outbox.incarnation(q) }
   for _, owed in ipairs(queue_outbox.list(q, tonumber(args[1]))) do answer[#answer + 1] = owed end
   return answer
 end

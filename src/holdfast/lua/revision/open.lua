@@ -1,11 +1,12 @@
---- Allow a revision to start executions in this partition again.
+--- Allow a revision to start executions in this partition again, unless it was closed in a later version.
 --- @key tag the partition
 --- @arg tenant of the deployment @arg revision
+--- @arg stamp `STAGED VERSION` of the revision as the caller saw it; older callers send none
 --- @ok
 --- @flags allow-oom
---- @requires lib/core/keys
+--- @requires lib/deploy/needs
 
 local function run(tag, args)
-  server.call('DEL', keys.revision_closed(tag, args[1], args[2]))
+  needs.open(tag, unpack(args))
   return { 'ok' }
 end

@@ -5,7 +5,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @no waitpoint_exists | too_many_waitpoints
 --- @flags write @owned execution
---- @requires lib/core/clock lib/execution/lease lib/core/reply lib/waitpoint/waitpoints
+--- @requires lib/core/keys lib/core/clock lib/execution/lease lib/core/reply lib/waitpoint/waitpoints
 
 --- The living waitpoints by name, and those with a key by key.
 local function living(tag, id, now)
@@ -19,6 +19,20 @@ local function living(tag, id, now)
   return by_name, by_key
 end
 
+-- Longer than any caller repeats a call whose reply it lost.
+local MEMORY_MS = 60000
+
+-- Of one that is closed already, a repetition by the same holder finds the number here.
+local function memory(tag, id, fence, spec) return keys.claim(tag, id .. '|' .. fence .. '|' .. spec.key) end
+
+--- The waitpoint of a key, if this holder has prepared it a moment ago and it is closed. One that has expired
+--- is prepared anew.
+local function closed(tag, id, fence, spec)
+  local number = tonumber(server.call('GET', memory(tag, id, fence, spec)) or nil)
+  local point = number and waitpoints.read(tag, id, number)
+  return point and point.state == 'closed' and point.why ~= 'expired' and { number, point } or nil
+end
+
 local function run(tag, args)
   local id, fence = args[1], args[2]
   local now = clock.now(tag)
@@ -29,6 +43,7 @@ local function run(tag, args)
   for i = 3, #args do
     local spec = cmsgpack.unpack(args[i])
     specs[#specs + 1] = spec
+    by_key[spec.key] = by_key[spec.key] or closed(tag, id, fence, spec)
     if not by_key[spec.key] then fresh = fresh + 1 end
     if by_name[spec.name] and not by_key[spec.key] then
       return reply.no('waitpoint_exists', 'id', id, 'name', spec.name)
@@ -46,6 +61,7 @@ local function run(tag, args)
       number, point = known[1], known[2]
     else
       number, point = waitpoints.add(tag, id, rec, spec, 'pending', now, added)
+      server.call('SET', memory(tag, id, fence, spec), number, 'PX', MEMORY_MS)
     end
     answer[#answer + 1] = { number, cmsgpack.pack(point) }
   end

@@ -176,7 +176,9 @@ _PARTITION: dict[str, Family] = {
     **_owned("graph", graphs.OWNED),
     **_owned("S", sessions.OWNED),
     **_free("tails", "claim", "batch", "alias", "window", "feed", "W", "E", "pins", "pin_ends"),
-    **_free("N", "revclosed", "revfigures", "revleft", "secrets", "state_meta", "unread"),
+    **_free(
+        "N", "revclosed", "revfigures", "revleft", "revopened", "secrets", "state_meta", "unread"
+    ),
     **_free("threads", "thread", "thread_marks", "checkpoints", "thread_values", "thread_written"),
     **_free("thread_writes", "thread_runs", "run_threads"),
     **_free("memories", "memory_index", "memory_spaces", "memory_due"),

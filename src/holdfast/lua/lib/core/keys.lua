@@ -83,6 +83,7 @@ function keys.revision_waits(tag, tenant, id) return tag .. ':revwaits:' .. tena
 function keys.revision_runs(tag, tenant, id) return tag .. ':revruns:' .. tenant .. '|' .. id end
 function keys.revision_left(tag, tenant, id) return tag .. ':revleft:' .. tenant .. '|' .. id end
 function keys.revision_closed(tag, tenant, id) return tag .. ':revclosed:' .. tenant .. '|' .. id end
+function keys.revision_opened(tag, tenant, id) return tag .. ':revopened:' .. tenant .. '|' .. id end
 -- The turns that ended on a revision in an interval.
 function keys.revision_figures(tag, tenant, id, interval)
   return tag .. ':revfigures:' .. tenant .. '|' .. id .. '|' .. interval

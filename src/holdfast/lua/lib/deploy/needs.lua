@@ -10,6 +10,8 @@ local needs = {}
 
 -- A router that has not heard of a drain for this long does not exist any more.
 local CLOSED_MS = 86400000
+-- Longer than a call that was sent can be on its way.
+local OPENED_MS = 3600000
 -- Waits whose ends one call looks up.
 local MOST_ENDS = 1000
 
@@ -75,8 +77,26 @@ function needs.refusal(tag, id, tenant, revision, starter)
   return reply.no('revision_draining', 'id', id)
 end
 
-function needs.close(tag, tenant, revision)
-  server.call('SET', keys.revision_closed(tag, tenant, revision), '1', 'PX', CLOSED_MS)
+--- Whether both stamps, `STAGED VERSION`, are of one revision, and the first is of a later version.
+local function is_later(stamp, other)
+  local staged, version = stamp:match('^(%d+) (%d+)$')
+  local other_staged, other_version = other:match('^(%d+) (%d+)$')
+  return staged ~= nil and staged == other_staged and tonumber(version) > tonumber(other_version)
+end
+
+--- Let a revision start executions here, unless it was closed in a later version than that of `stamp`.
+function needs.open(tag, tenant, revision, stamp)
+  local closed, opened = keys.revision_closed(tag, tenant, revision), keys.revision_opened(tag, tenant, revision)
+  if stamp and is_later(server.call('GET', closed) or '', stamp) then return end
+  server.call('DEL', closed, opened)
+  if stamp then server.call('SET', opened, stamp, 'PX', OPENED_MS) end
+end
+
+--- Let it start no more, unless it was opened since the version of `stamp`: who drains it is late then.
+function needs.close(tag, tenant, revision, stamp)
+  local opened = stamp and server.call('GET', keys.revision_opened(tag, tenant, revision))
+  if opened and not is_later(stamp, opened) then return end
+  server.call('SET', keys.revision_closed(tag, tenant, revision), stamp or '1', 'PX', CLOSED_MS)
 end
 
 --- RUNNING WAITING OLDEST: how many run and wait, and since when the oldest waits, or empty.

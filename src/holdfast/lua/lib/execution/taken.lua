@@ -12,7 +12,7 @@ end
 --- The answer for an item that already exists, or whose key is bound to another id. `is_new` says that
 --- there is no execution with its id.
 function taken.find(tag, item, input, is_new, now)
-  if item.window then return windows.answer(tag, item, input, now) end
+  if item.window then return windows.answer(tag, item, input, is_new, now) end
   local id = item.id
   local alias = item.key and not item.named and server.call('GET', keys.alias(tag, item.tenant, item.key))
   if alias then

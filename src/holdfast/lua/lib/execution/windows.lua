@@ -1,7 +1,8 @@
 --- Windows: submissions with the same key of their submitter count as one. Throttle: the first of a
 --- window wins, and later ones return it. Debounce: the last wins; an execution that waits for its
 --- window to end takes over the input of each later one, and its window starts again.
---- All executions of a key live in one partition. The key holds `ID UNTIL NONCE...`.
+--- All executions of a key live in one partition. The key holds `ID UNTIL NONCE...`, a nonce of an earlier
+--- window as `NONCE=ID`.
 --- @requires lib/core/keys lib/core/record lib/core/timers lib/core/settings
 local windows = {}
 
@@ -36,22 +37,29 @@ local function replace(tag, id, rec, item, input, now)
   timers.arm(tag, id, rec, now)
 end
 
-local function has(nonces, nonce)
-  for _, known in ipairs(nonces) do
-    if known == nonce then return true end
+--- The execution that a call with this nonce was answered with, or nil.
+local function answered(found, nonce)
+  for _, known in ipairs(found.nonces) do
+    if known == nonce then return found.id end
+    local id = known:match('^' .. nonce .. '=(.+)$')
+    if id then return id end
   end
-  return false
+  return nil
 end
 
---- The answer to a submission that creates nothing, or nil.
-function windows.answer(tag, item, input, now)
+--- The answer to a submission that creates nothing, or nil. `is_new` says that there is no execution with
+--- its id.
+function windows.answer(tag, item, input, is_new, now)
+  local own = not is_new and record.get(tag, item.id, 'state')[1]
+  if own then return { 'created', own } end
   local found = read(tag, item)
   if not found then return nil end
   local rec = record.read(tag, found.id)
   if not rec then return nil end
-  local word = found.id == item.id and 'created' or 'duplicate'
-  local answer = word == 'created' and { word, rec.state } or { word, found.id, rec.state }
-  if has(found.nonces, item.nonce) then return answer end
+  local answer, id = { 'duplicate', found.id, rec.state }, answered(found, item.nonce)
+  local state = id and record.get(tag, id, 'state')[1]
+  if state then return { 'duplicate', id, state } end
+  if id then return answer end
   if item.window == 'throttle' then return now < found.till and answer or nil end
   if rec.hold ~= 'debounce' then return nil end
   replace(tag, found.id, rec, item, input, now)
@@ -59,5 +67,11 @@ function windows.answer(tag, item, input, now)
   return answer
 end
 
---- A new execution opens the window of its key.
-function windows.open(tag, item, now) write(tag, item, item.id, {}, now) end
+--- A new execution opens the window of its key. Calls of the window before may still come again.
+function windows.open(tag, item, now)
+  local found, nonces = read(tag, item), {}
+  for i, nonce in ipairs(found and found.nonces or {}) do
+    nonces[i] = nonce:find('=', 1, true) and nonce or nonce .. '=' .. found.id
+  end
+  write(tag, item, item.id, nonces, now)
+end

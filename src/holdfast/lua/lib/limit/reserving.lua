@@ -1,5 +1,6 @@
 --- Reservations: amounts that count against a budget until they are settled or run out.
---- A reservation is a hash of dimension to amount, with `|until` and `|by`.
+--- A reservation is a hash of dimension to amount, with `|until`, and `|for ASKER` of each call that got it and
+--- may give it back.
 --- @requires lib/core/keys lib/core/timers lib/limit/budget lib/limit/charging
 local reserving = {}
 
@@ -29,6 +30,22 @@ function reserving.open(tag, chain, key, amounts, ttl_ms, now)
   local till = now + ttl_ms
   server.call('HSET', keys.reservation(tag, id, key), '|until', till, unpack(amounts))
   timers.set(tag, member(id, key), till, now)
+end
+
+--- Note who has got a reservation; callers that do not give it back have no name.
+function reserving.note(tag, id, key, asker)
+  if asker ~= '' then server.call('HSET', keys.reservation(tag, id, key), '|for ' .. asker, '1') end
+end
+
+--- One who asked gives a reservation back; returns whether nobody else has it.
+function reserving.renounce(tag, id, key, asker)
+  if not asker then return true end
+  local reservation = keys.reservation(tag, id, key)
+  if server.call('HDEL', reservation, '|for ' .. asker) == 0 then return false end
+  for _, field in ipairs(server.call('HKEYS', reservation)) do
+    if field:sub(1, 5) == '|for ' then return false end
+  end
+  return true
 end
 
 --- Take a reservation off the budget and its ancestors.

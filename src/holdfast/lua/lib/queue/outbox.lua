@@ -18,6 +18,9 @@ end
 --- Add a message for another queue.
 function queue_outbox.put_message(q, target, message) queue_outbox.put(q, target, cmsgpack.pack(message)) end
 
+--- Tells a queue from others of its name, before and after it.
+function queue_outbox.incarnation(q) return q.secret:sub(1, 8) .. q.born end
+
 --- The targets with entries, each with the number of the first entry and the entries.
 function queue_outbox.list(q, limit)
   local found = {}
