@@ -487,7 +487,7 @@ class StuckOnce(MemoryObjects):
 
 
 async def test_a_release_that_is_cancelled_ends_as_cancelled() -> None:
-    """Whoever released it would go on otherwise, and what waits for its end would wait for ever."""
+    """Otherwise its caller would continue, and what waits for its end would wait for ever."""
     objects = StuckOnce()
     lease = WriterLease(objects, KEY, holder="a", ttl_ms=60_000, times=FakeTimes())
     await lease.acquire()

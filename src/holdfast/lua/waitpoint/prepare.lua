@@ -26,7 +26,7 @@ local MEMORY_MS = 60000
 local function memory(tag, id, fence, spec) return keys.claim(tag, id .. '|' .. fence .. '|' .. spec.key) end
 
 --- The waitpoint of a key, if this holder has prepared it a moment ago and it is closed. One that has expired
---- is prepared anew.
+--- is prepared again.
 local function closed(tag, id, fence, spec)
   local number = tonumber(server.call('GET', memory(tag, id, fence, spec)) or nil)
   local point = number and waitpoints.read(tag, id, number)
