@@ -195,7 +195,7 @@ async def test_a_repeated_call_leaves_what_was_made_since(site: Site, route: str
 
 @pytest.mark.parametrize("route", [route for route in CASES if route.startswith("DELETE")])
 async def test_a_repeated_removal_has_succeeded(site: Site, route: str) -> None:
-    """What it removed is gone; without a name it is told so."""
+    """What it removed is gone; without a name it learns so."""
     async with site.client() as client:
         await CASES[route].make(site.engine)
         for _ in range(2):

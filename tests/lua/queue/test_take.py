@@ -117,7 +117,7 @@ async def test_a_message_that_is_over_does_not_move(engine: Engine, clock: Clock
 
 
 async def test_a_moved_message_keeps_its_time(engine: Engine, clock: Clock) -> None:
-    """Given by a producer or a queue, and also on the way; without one, that of the queue it comes to."""
+    """A producer or a queue gave it; one without gets that of the queue that it comes to."""
     await engine.queues.define("q", ttl_ms=60_000)
     await engine.queues.define("plain")
     await push(engine, b"its own", ttl_ms=2_000)
