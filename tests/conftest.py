@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,10 @@ from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_cluster, start_server
 from tests.support.dump import dump_keys
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts commands in the background like this, and the processes of tests inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _prefixes = (f"t{os.getpid()}x{n}" for n in itertools.count())
 
