@@ -33,7 +33,7 @@ def main(seed: int, only: str | None) -> int:
         )
         for failure in found.failures:
             print(f"  seed {seed}: {failure.problem}: {failure.data[:300]!r}")
-    print(f"{total} inputs, {failures} failures")
+    print(f"{total} inputs, {failures} failures, seed {seed}")
     return 1 if failures else 0
 
 
