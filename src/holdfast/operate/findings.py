@@ -60,7 +60,9 @@ def replication(
     """Report whether a primary that dies has a successor, and whether that has everything."""
     check = "replication"
     replicas = [int(facts.get("connected_slaves", 0)) for facts in servers]
-    least = min((one or {}).get("min-replicas-to-write", "unknown") for one in settings)
+    writes = [(one or {}).get("min-replicas-to-write", "unknown") for one in settings]
+    # Of numbers as texts, the shorter are the smaller.
+    least = min(writes, key=lambda text: (len(text), text))
     wanted = url.ack.replicas if url.ack else 0
     if url.path is not None:
         return ok(check, "an embedded server, without replicas")

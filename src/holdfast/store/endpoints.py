@@ -59,13 +59,7 @@ class Endpoints(Domain):
     async def remove(self, ref: EndpointRef) -> str | None:
         """Remove an endpoint; returns whose it was, or None if there was none."""
         tag, tenant = self._store.global_tag, ref.tenant or ""
-        word, owner = await self._once(
-            "hf_endpoint_remove",
-            tag,
-            ref.env,
-            ref.id,
-            tenant,
-        )
+        word, owner = await self._once("hf_endpoint_remove", tag, ref.env, ref.id, tenant)
         return owner.decode() if word == b"removed" else None
 
 

@@ -52,12 +52,8 @@ class Workers(Domain):
 
     async def remove(self, instance: str, tenant: str | None = None) -> bool:
         """Remove a worker from the registry; returns whether it was registered."""
-        (removed,) = await self._once(
-            "hf_worker_remove",
-            self._store.global_tag,
-            instance,
-            tenant or "",
-        )
+        tag = self._store.global_tag
+        (removed,) = await self._once("hf_worker_remove", tag, instance, tenant or "")
         return bool(removed)
 
     async def list(self) -> list[Worker]:

@@ -166,7 +166,7 @@ async def test_many_that_just_fit_are_admitted_together(store: Store) -> None:
 
 
 async def test_one_whose_grant_is_over_is_refused_among_others(store: Store) -> None:
-    """It is told that it must not wait; the others are admitted."""
+    """It must not wait, and learns so; the others are admitted."""
     await make_quota(store, max_concurrent=4)
     await release(store, "b", used="0")
     items = [(name, 1, ["q"]) for name in "abc"]

@@ -63,6 +63,15 @@ def test_the_primary_that_waits_for_no_replicas_counts() -> None:
     assert found.text == text
 
 
+def test_the_smallest_number_of_replicas_is_named() -> None:
+    """By its value, not by its first digit."""
+    settings = [{"min-replicas-to-write": least} for least in ("10", "9")]
+    found = findings.replication(
+        [{"connected_slaves": "10"}] * 2, settings, urls.parse("valkey-cluster://db")
+    )
+    assert found.text.endswith("min-replicas-to-write 9")
+
+
 def test_waiting_for_the_disk_makes_every_sync_safe() -> None:
     settings = {"appendonly": "yes", "appendfsync": "no"}
     assert findings.durability(settings, Ack(disk=True)).level is OK
